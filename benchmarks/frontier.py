@@ -164,7 +164,7 @@ class Set:
             made[f"{epsilon:g}"] = leaves.parts(one.data.points, runs, self.inertia)
         return made
 
-    def told(self) -> dict[str, Any]:
+    def to_values(self) -> dict[str, Any]:
         """Return what there is to say about the set."""
         data = self.one.data
         return {"n": data.n, "d": data.d, "k": self.one.k, "inertia": self.inertia(self.one.k)}
@@ -231,10 +231,10 @@ def main(arguments: list[str]) -> int:
             have = sets.get(name, {"figures": {}})
             for said in measure(one, have["figures"], python, report["versions"]):
                 print(said, flush=True)
-                sets[name] = one.told() | have
+                sets[name] = one.to_values() | have
                 _write(report, chosen.out)
             if "parts" not in have or again & set(OWN_K):
-                sets[name] = one.told() | have | {"parts": one.parts()}
+                sets[name] = one.to_values() | have | {"parts": one.parts()}
                 _write(report, chosen.out)
     report["sets"] = {name: sets[name] for name in SETS if name in sets}
     _write(report, chosen.out)

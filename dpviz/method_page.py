@@ -161,9 +161,9 @@ class MethodPage:
     @classmethod
     def page(cls, method: AnyMethod) -> Page:
         """Return the page as navigation has it."""
-        return Page(lambda: cls(method).draw(), cls.controls)
+        return Page(lambda: cls(method).draw_page(), cls.controls)
 
-    def draw(self) -> None:
+    def draw_page(self) -> None:
         """Draw the page."""
         self.frame = page = frame.start(
             self.method.title,

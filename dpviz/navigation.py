@@ -144,21 +144,21 @@ def _show() -> None:
 
 
 def _page(name: str, title: str, *, default: bool = False) -> StreamlitPage:
-    """Return a page: its file, or `draw`: an installed package has no files, nor has a method from outside."""
+    """Return a page: its file, or `draw_page`: an installed package has no files, nor has a method from outside."""
     file = PAGES / f"{name}.py"
     if file.exists():
         return st.Page(file, title=title, default=default)
-    return st.Page(partial(draw, name), title=title, url_path=name, default=default)
+    return st.Page(partial(draw_page, name), title=title, url_path=name, default=default)
 
 
-def draw(name: str) -> None:
+def draw_page(name: str) -> None:
     """Draw a page by its name: a method's own or one made from its knobs, a tool's, or the home page."""
     hiding.read_link(control_names())
     page = page_of(CATALOGUE[name]) if name in CATALOGUE else ACROSS.get(name)
     if page is not None:
         page.draw()
     elif name in CATALOGUE:
-        MethodPage(CATALOGUE[name]).draw()
+        MethodPage(CATALOGUE[name]).draw_page()
     elif name in WRONG:
         st.html(frame.STYLE)
         st.title(f"{name}.py", anchor=False)

@@ -102,10 +102,10 @@ def run_of(
     kind: RunClass, result: Result[Release, Step], params: Any, dataset: Dataset, guarantee: Guarantee
 ) -> Run[Any, Release, Step]:
     """Return the run of a method's `result` on a data set, with the guarantee that holds there."""
-    words = Words.of(dataset)
+    words = Words.from_dataset(dataset)
     result = replace(result, guarantee=guarantee)
     reference = kind.find_reference(dataset.points, words, result, params)
-    return replace(kind.of(result, params, dataset.points, words, reference), classes=dataset.labels)
+    return replace(kind.from_result(result, params, dataset.points, words, reference), classes=dataset.labels)
 
 
 def honest(guarantee: Guarantee, dataset: Dataset, *, secret: bool) -> Guarantee:

@@ -1,5 +1,5 @@
 """Audit: run a method many times on two worlds that differ in one record, and see how much privacy is lost."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("audit")
+draw_page("audit")

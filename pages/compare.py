@@ -1,5 +1,5 @@
 """Compare: every method on the same records, at every ε, over many runs, beside the cost without privacy."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("compare")
+draw_page("compare")

@@ -1,5 +1,5 @@
 """Convergent k-means and its family."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("convergent_kmeans")
+draw_page("convergent_kmeans")

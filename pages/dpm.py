@@ -1,5 +1,5 @@
 """DPM."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("dpm")
+draw_page("dpm")

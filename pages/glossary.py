@@ -1,5 +1,5 @@
 """Glossary: every word of the app, with a small drawing and the picture that shows it."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("glossary")
+draw_page("glossary")

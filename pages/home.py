@@ -1,5 +1,5 @@
 """Home: what this is, in ten seconds, and the ways in."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("home")
+draw_page("home")

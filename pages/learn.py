@@ -1,5 +1,5 @@
 """Start here: a course of short chapters, one idea on a screen."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("learn")
+draw_page("learn")

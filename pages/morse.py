@@ -1,5 +1,5 @@
 """Morse processing."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("morse")
+draw_page("morse")

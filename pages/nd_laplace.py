@@ -1,5 +1,5 @@
 """nD-Laplace."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("nd_laplace")
+draw_page("nd_laplace")

@@ -1,5 +1,5 @@
 """Quiz: ten questions, a score, and the right answers."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("quiz")
+draw_page("quiz")

@@ -1,5 +1,5 @@
 """Source-target clustering."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("source_target")
+draw_page("source_target")

@@ -1,5 +1,5 @@
 """For teachers: plans with links, wrong ideas, exercises, a live class, stills for slides."""
 
-from dpviz.navigation import draw
+from dpviz.navigation import draw_page
 
-draw("teach")
+draw_page("teach")

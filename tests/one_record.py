@@ -96,7 +96,7 @@ def within(unit):
 
 
 def bins(unit):
-    made = _dpm_records.SplitCandidates.of(np.full(unit.shape[1], 1.0 / 48.0))
+    made = _dpm_records.SplitCandidates.from_fractions(np.full(unit.shape[1], 1.0 / 48.0))
     return _dpm_records.binned(_dpm_records.quantized(unit, Box.cube(0.0, 1.0, unit.shape[1])), made).T
 
 

@@ -99,8 +99,8 @@ def pictures() -> dict[str, str]:
             continue
         params = algorithm.Params(**needs(name, 2))
         result = algorithm.fit(points, box, params, rng=np.random.default_rng(SEED))
-        told = story.of(result, params, points, words, story.find_reference(points, words, result, params))
-        scene = told.draw(View(), rng=np.random.default_rng(SEED))
+        told = story.from_result(result, params, points, words, story.find_reference(points, words, result, params))
+        scene = told.draw_scene(View(), rng=np.random.default_rng(SEED))
         found[name] = scene_hash(scene)
         found[f"{name}, public"] = scene_hash(scene.public())
     return found

@@ -125,9 +125,11 @@ def test_a_run_its_steps_its_story_and_its_data_print_no_record(method):
     data = load("blobs", n=120, seed=3)
     params = params_of(method, {}, data.box)
     result = ALGORITHMS[method].fit(data.points, data.box, params, rng=np.random.default_rng(0))
-    story, words = run_class(method), Words.of(data)
-    told = story.of(result, params, data.points, words, story.find_reference(data.points, words, result, params))
-    scene = told.draw(View(), rng=np.random.default_rng(0))
+    story, words = run_class(method), Words.from_dataset(data)
+    told = story.from_result(
+        result, params, data.points, words, story.find_reference(data.points, words, result, params)
+    )
+    scene = told.draw_scene(View(), rng=np.random.default_rng(0))
     secrets = digits(data.points) | digits(data.box.to_unit(data.points))
     for held in (data, result, result.trace[0], result.trace, told, scene):
         text = repr(held)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpviz.accounting.budgets import OpenBudget
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import AnyAlgorithm, told
+from dpviz.core import AnyAlgorithm, describe_parameters
 from dpviz.estimators import (
     ESTIMATORS,
     BudgetError,
@@ -118,7 +118,7 @@ def shown(made: Any, heading: str = "") -> str:
 def parameters(algorithm: AnyAlgorithm, heading: str) -> str:
     """Return what is to be known of each parameter of a method."""
     said = (inspect.getdoc(algorithm.Params) or "").replace("\n", " ")
-    return f"{heading}\n\n{algorithm.title}. {said}\n\n{listed(told(algorithm.Params))}"
+    return f"{heading}\n\n{algorithm.title}. {said}\n\n{listed(describe_parameters(algorithm.Params))}"
 
 
 def listed(words: Mapping[str, str]) -> str:

@@ -208,7 +208,7 @@ class ChosenEvents:
     def counted(self) -> EpsilonBound:
         """Bound epsilon from the runs that chose nothing."""
         names = frozenset(event.statistic for event in self.events)
-        ours, theirs = (self.learned.of(world.part(1, 2), names) for world in (self.first, self.other))
+        ours, theirs = (self.learned.compute(world.part(1, 2), names) for world in (self.first, self.other))
         n_estimating, delta = self.first.n_runs // 2, self.options.delta
         low, high = chances(n_estimating, self.options.level())
         events = []
@@ -249,7 +249,7 @@ def chosen_events(
     fixed = options or BoundOptions()
     halves = first.part(0, 2), other.part(0, 2)
     learned = learn(*halves, family or Family())
-    here, there = (learned.of(half) for half in halves)
+    here, there = (learned.compute(half) for half in halves)
     ends = chances(halves[0].n_runs, fixed.level())
     # A statistic has at most a few events: the promise of a direction learned by accident must not crowd out the rest.
     names = [name for name in here if varies(here[name], there[name])][:MOST_STATISTICS]

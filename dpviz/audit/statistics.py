@@ -43,7 +43,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """The statistics of one audit, fixed by the choosing half: `of` computes them for any runs."""
+    """The statistics of one audit, fixed by the choosing half: `compute` returns them for any runs."""
 
     shapes: Mapping[str, tuple[int, int]]  # path -> rows and columns that are statistics
     family: Family
@@ -51,7 +51,7 @@ class Learned:
     directions: Mapping[str, FloatArray]  # name -> (m, d) directions of centers that occur in one world alone
     members: Mapping[str, tuple[str, int]]  # name -> a path of whole numbers, and one that it may hold
 
-    def of(self, outcomes: Outcomes, names: frozenset[str] | None = None) -> Columns:
+    def compute(self, outcomes: Outcomes, names: frozenset[str] | None = None) -> Columns:
         """Return the statistics of every run, or only those in `names`; none is NaN."""
 
         def chosen(of: Mapping[str, T]) -> list[tuple[str, T]]:
@@ -114,7 +114,7 @@ def learn(first: Outcomes, other: Outcomes, family: Family) -> Learned:
                 before = shapes.get(path, (0, 0))
                 shapes[path] = max(before[0], min(rows, MOST_ROWS)), max(before[1], min(columns, MOST_COLUMNS))
     plain = Learned(shapes, family, {}, {}, {})
-    here, there = plain.of(first), plain.of(other)
+    here, there = plain.compute(first), plain.compute(other)
     entries = {
         name: (here[name], there[name])
         for name in here

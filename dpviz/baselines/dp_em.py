@@ -124,7 +124,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
     check_arguments(box, params, Params, rng, fit)
-    run = _DpEmRun.of(points, box, params, rng=rng)
+    run = _DpEmRun.start_run(points, box, params, rng=rng)
     trace = tuple(run.steps())
     last = trace[-1]
     release = MixtureRelease(centers=last.centers, noisy_counts=last.counts, mixture=last.mixture)
@@ -139,7 +139,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[EmStep]:
     """Yield one `EmStep` an iteration."""
-    return _DpEmRun.of(points, box, params, rng=rng).steps()
+    return _DpEmRun.start_run(points, box, params, rng=rng).steps()
 
 
 def sensitivities(d: int, adjacency: Adjacency) -> tuple[float, float, float]:
@@ -188,7 +188,7 @@ class _DpEmRun(Confidential):
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_DpEmRun":
+    def start_run(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_DpEmRun":
         """Scale the records, place the start and fix the noise."""
         unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
         size_rng, start_rng, loop_rng = rng.spawn(3)

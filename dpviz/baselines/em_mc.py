@@ -160,7 +160,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
     check_arguments(box, params, Params, rng, fit)
-    run = _EmMcRun.of(points, box, params, rng=rng)
+    run = _EmMcRun.start_run(points, box, params, rng=rng)
     trace = tuple(run.steps())
     last = trace[-1]
     assert isinstance(last, AverageStep)
@@ -190,7 +190,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ScaleStep | AverageStep]:
     """Yield a `ScaleStep` for each grid, coarsest first, and an `AverageStep`."""
-    return _EmMcRun.of(points, box, params, rng=rng).steps()
+    return _EmMcRun.start_run(points, box, params, rng=rng).steps()
 
 
 def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> EmMcShares:
@@ -220,7 +220,7 @@ class Lists(Confidential):
     values: Indices
 
     @classmethod
-    def of(cls, rows: Indices, values: Indices, n_rows: int) -> "Lists":
+    def from_pairs(cls, rows: Indices, values: Indices, n_rows: int) -> "Lists":
         """Put each of `values` into its row."""
         # Few different rows fit into 16 bits, and those NumPy sorts by counting.
         order = np.argsort(rows.astype(np.uint16) if n_rows <= 2**16 else rows, kind="stable")
@@ -287,7 +287,7 @@ def covers(places: Points, reach: FloatArray, side: int) -> Cover:
         records.append(first + np.nonzero(inside)[0])
     cell_of, record = np.concatenate([*cells, _NONE]), np.concatenate([*records, _NONE])
     middles = (np.stack(np.unravel_index(np.arange(side**p), (side,) * p), axis=1) + 0.5) * widths - reach
-    by_candidate = Lists.of(cell_of, record, side**p)
+    by_candidate = Lists.from_pairs(cell_of, record, side**p)
     ends = np.zeros(len(places) + 1, dtype=np.intp)
     np.cumsum(np.bincount(record, minlength=len(places)), out=ends[1:])
     return Cover(side, frozen(middles), by_candidate, Lists(ends, cell_of))  # records came in their order
@@ -309,7 +309,7 @@ class _EmMcRun(Confidential):
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_EmMcRun":
+    def start_run(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_EmMcRun":
         """Clip, scale and project the records, and fix every budget."""
         unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
         size_rng, axes_rng, loop_rng = rng.spawn(3)

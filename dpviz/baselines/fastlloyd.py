@@ -138,7 +138,7 @@ def fit(
     centers.
     """
     check_arguments(box, params, Params, rng, fit)
-    run = _FastLloydRun.of(points, box, params, rng=rng)
+    run = _FastLloydRun.start_run(points, box, params, rng=rng)
     trace = tuple(run.steps())
     make_release = functools.partial(BoundedRelease, radii=run.radii)
     return collected(trace, box, params, trusting(run.guarantee(), points), make_release=make_release)
@@ -146,7 +146,7 @@ def fit(
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` an iteration; its counts and means are of the records within the radius."""
-    return _FastLloydRun.of(points, box, params, rng=rng).steps()
+    return _FastLloydRun.start_run(points, box, params, rng=rng).steps()
 
 
 def radii(n_iterations: int, n_clusters: int, d: int, alpha: float) -> FloatArray:
@@ -209,7 +209,9 @@ class _FastLloydRun:
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> "_FastLloydRun":
+    def start_run(
+        cls, points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
+    ) -> "_FastLloydRun":
         """Place the start and fix delta, T, radii and noise."""
         start_rng, plan_rng, loop_rng = rng.spawn(3)
         problem, adjacency = lloyd_problem(points, box), adjacency_of(params.adjacency)

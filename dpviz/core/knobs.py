@@ -172,7 +172,7 @@ def whole(help: str, *, least: int, most: float = math.inf, source: str = OURS) 
     return field
 
 
-def told(params: type) -> dict[str, str]:
+def describe_parameters(params: type) -> dict[str, str]:
     """Return a description of each parameter of a dataclass, by name: meaning, range, source of the default.
 
     Fields that were declared without a description are left out.

@@ -51,9 +51,9 @@ from dpviz.core import (
     Step,
     box_between,
     check_real,
+    describe_parameters,
     quoted,
     squared_distances,
-    told,
     without_charge,
 )
 from dpviz.data import chunks_of
@@ -357,7 +357,7 @@ def make(algorithm: AnyAlgorithm) -> type[PrivateEstimator]:
     keep.__name__ = "__init__"
     keep.__doc__ = "Keep the parameters; they are checked by `fit`."
     keep.__signature__ = signature  # type: ignore[attr-defined]  # for `inspect`
-    words = told(algorithm.Params) | OWN
+    words = describe_parameters(algorithm.Params) | OWN
     doc = [f"{algorithm.title} as a scikit-learn estimator.", "", "Parameters", "----------"]
     for each in own:
         doc += [each.name, *_indented(words.get(each.name, f"See `{algorithm.place}.Params`."))]

@@ -223,7 +223,7 @@ class Layer(Confidential):
             raise ValueError(f"Layer {self.name!r} asked for rows outside -1..{n_rows - 1}.")
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         name: str,
         kind: Kind,
@@ -238,7 +238,7 @@ class Layer(Confidential):
 
         `rows` None is row 0 of a picture with one frame. Marks fade with other clusters only where `isolate` is set.
 
-            Layer.of("Density", Kind.LINES, RELEASED, curve[None, None], size=2.0)
+            Layer.from_arrays("Density", Kind.LINES, RELEASED, curve[None, None], size=2.0)
 
         stands for
 
@@ -253,7 +253,7 @@ class Layer(Confidential):
     @classmethod
     def line(cls, name: str, ink: Ink, x: ArrayLike, y: ArrayLike, **style: Any) -> "Layer":
         """Return a curve through the places (p,) in scene coordinates."""
-        return cls.of(name, Kind.LINES, ink, np.stack([x, y], axis=1)[None, None], **style)
+        return cls.from_arrays(name, Kind.LINES, ink, np.stack([x, y], axis=1)[None, None], **style)
 
     @classmethod
     def cursor(cls, name: str, ink: Ink, at: ArrayLike, rows: Rows | None = None) -> "Layer":
@@ -261,7 +261,7 @@ class Layer(Confidential):
 
         `Layer.cursor("Now", UNRELEASED, np.log10(epsilon))`
         """
-        return cls.of(name, Kind.CURSOR, ink, np.atleast_1d(np.asarray(at)), rows, isolate=True, legend=False)
+        return cls.from_arrays(name, Kind.CURSOR, ink, np.atleast_1d(np.asarray(at)), rows, isolate=True, legend=False)
 
     @property
     def n_marks(self) -> int:
@@ -440,7 +440,7 @@ class VisibleLayer:
             return self.array("group").astype(np.intp)
         return np.arange(self.layer.n_marks)
 
-    def of(self, marks: BoolArray) -> "VisibleLayer":
+    def select(self, marks: BoolArray) -> "VisibleLayer":
         """Return some of the marks (m,) in a layer of one row, without opacities of their own."""
         layer, some = self.layer, np.flatnonzero(marks)
         arrays = {name: self.array(name)[None, some] for name in layer.arrays if name != "alpha"}

@@ -207,7 +207,7 @@ def thumbnail(
             layer = replace(layer, arrays={name: array[:, ::step] for name, array in layer.arrays.items()})
         rows = [int(layer.rows[frame]) for frame in frames]
         for row in dict.fromkeys(row for row in rows if row >= 0):
-            marks = "".join(draw(VisibleLayer(layer, row), plane, theme, f"t{place}r{row}"))
+            marks = "".join(draw_layer(VisibleLayer(layer, row), plane, theme, f"t{place}r{row}"))
             if set(rows) == {row}:
                 parts.append(marks)
             else:
@@ -268,7 +268,7 @@ def _panel(
     for i, each in enumerate(layers):
         parts += [
             f"<g><title>{clean(legend_words(each.layer))}</title>",
-            *draw(each, plane, theme, f"{key}l{i}"),
+            *draw_layer(each, plane, theme, f"{key}l{i}"),
             "</g>",
         ]
     entries, end = _legend(scene, layers, theme) if legend else ("", 0)
@@ -454,12 +454,12 @@ def _powers(low: float, high: float, target: float, *, whole: bool) -> list[tupl
     return ticks if len(ticks) > 1 else []
 
 
-def draw(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
+def draw_layer(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     """Yield a layer's elements; `key` makes their ids unique."""
     if "alpha" in visible.layer.arrays:  # the marks of one opacity are one group
         opacity = np.round(visible.array("alpha"), 2)
         for i, each in enumerate(np.unique(opacity[opacity > 0.0]).tolist()):
-            marks = draw(visible.of(opacity == each), plane, theme, f"{key}a{i}")
+            marks = draw_layer(visible.select(opacity == each), plane, theme, f"{key}a{i}")
             yield "".join([f'<g opacity="{each:g}">', *marks, "</g>"])
         return
     match visible.layer.kind:

@@ -77,7 +77,7 @@ def cell_counts(unit: Points, side: int) -> Counts:
 
 def searched_cells(places: Points, weights: FloatArray, packing: Centers, *, rng: np.random.Generator) -> WeightedPath:
     """Run weighted k-means on cells at `places` (m, d) from the public `packing` (k, d) and from RESTARTS draws."""
-    blocks = _Blocks.of(places, weights)
+    blocks = _Blocks.from_places(places, weights)
     near = blocks.of_neighbors()
     spread = (blocks.spread_start(packing, rng=rng) for _ in range(RESTARTS))
     starts = tuple(near.exchanged(start, EXCHANGES * len(packing), rng=rng) for start in spread)
@@ -190,7 +190,7 @@ def weighted_kmeans(
     Every start gets one iteration, the EXPLORED cheapest starts get EXPLORE more, and the cheapest of them gets at most
     POLISH more. An empty cluster stays.
     """
-    return _best_run(_Blocks.of(places, weights).of_neighbors(), starts, tolerance)
+    return _best_run(_Blocks.from_places(places, weights).of_neighbors(), starts, tolerance)
 
 
 def _best_run(blocks: "_Blocks", starts: tuple[Centers, ...], tolerance: float) -> WeightedPath:
@@ -215,7 +215,7 @@ def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np
     When every weighted place is drawn, `spare` (k, d) provides the other centers: two centers on one place would do no
     more than one.
     """
-    return _Blocks.of(places, weights).spread_start(spare, rng=rng)
+    return _Blocks.from_places(places, weights).spread_start(spare, rng=rng)
 
 
 class _Blocks(NamedTuple):
@@ -234,7 +234,7 @@ class _Blocks(NamedTuple):
     high: FloatArray
 
     @classmethod
-    def of(cls, places: Points, weights: FloatArray, order: Labels | None = None) -> "_Blocks":
+    def from_places(cls, places: Points, weights: FloatArray, order: Labels | None = None) -> "_Blocks":
         """Return blocks of places in their own order or in the given `order` (m,)."""
         m, d = places.shape
         where = np.arange(-(-m // BLOCK) * BLOCK)
@@ -258,7 +258,7 @@ class _Blocks(NamedTuple):
             return self
         strips = math.ceil((m / BLOCK) ** (1.0 / d))
         keys = _there_and_back(np.ascontiguousarray(self.rows.T), float(strips), float(2**16 // strips ** (d - 1)))
-        return self.of(self.rows, self.weights, keys.astype(np.uint16).argsort(kind="stable"))
+        return self.from_places(self.rows, self.weights, keys.astype(np.uint16).argsort(kind="stable"))
 
     def spread_start(self, spare: Centers, *, rng: np.random.Generator) -> Centers:
         """Draw a start; the blocks are of places in their own order."""

@@ -159,7 +159,7 @@ class CentersRun(Run[Any, C_co, S_co]):
     reference: LloydRun
 
     @classmethod
-    def of(cls, result: Any, params: Any, points: Points, words: Words, reference: Any = None) -> Self:
+    def from_result(cls, result: Any, params: Any, points: Points, words: Words, reference: Any = None) -> Self:
         """Return the run of `result` on `points` (n, d), data units; raises ValueError for too many centers."""
         return cls(result, params, drawable(points, words, len(result.release.centers)), words, reference)
 
@@ -440,7 +440,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         """Return what the colors mean to the public."""
         return PUBLIC_CAPTION
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
         stage, stops = Stage(self.plane(view), self.clock), self.stops()
         plane = stage.projection

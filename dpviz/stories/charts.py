@@ -49,8 +49,10 @@ def cost_chart(line: CostLine, lloyds: FloatArray, n_records: int, stops: Stops)
     rows, each = always(len(stops.frames)), np.arange(len(stops.frames), dtype=np.int16)
     highest, last = float(np.nanmax(curves[..., 1])), float(np.nanmax(curves[..., 0]))
     layers = (
-        Layer.of("Lloyd, no privacy", Kind.LINES, SECRET, curves[:, 1:], rows, size=1.5, dash=True, isolate=True),
-        Layer.of("This run", Kind.LINES, UNRELEASED, curves[:, :1], rows, size=2.5, isolate=True),
+        Layer.from_arrays(
+            "Lloyd, no privacy", Kind.LINES, SECRET, curves[:, 1:], rows, size=1.5, dash=True, isolate=True
+        ),
+        Layer.from_arrays("This run", Kind.LINES, UNRELEASED, curves[:, :1], rows, size=2.5, isolate=True),
         Layer.cursor("Shown step", GUIDE, line.when, each),
     )
     return Plot(
@@ -94,7 +96,7 @@ def spending_chart(
                 rects.append([left, low, left + BAR, low + row.epsilon])
                 floor[row.column] += row.epsilon
         rect, fill = np.array([rects]), FILLS.get(purpose, FULL)
-        layers.append(Layer.of(purpose, Kind.BARS, Ink(role, Audience.PUBLIC), rect, fill=fill))
+        layers.append(Layer.from_arrays(purpose, Kind.BARS, Ink(role, Audience.PUBLIC), rect, fill=fill))
     spoken_symbol = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     first = [row for row in finite if row.column == 0]
@@ -138,7 +140,7 @@ def layers_of(curves: Sequence[Curve], audience: Audience) -> tuple[tuple[Layer,
     for curve in curves:
         ink = Ink(Role.EXACT if curve.exact else Role.CLUSTER, audience)
         edges = np.stack([curve.x, curve.low, curve.high], axis=1)[None, None]
-        bands.append(Layer.of(curve.name, Kind.BANDS, ink, edges, fill=BAND_FILL, hue=curve.hue, legend=False))
+        bands.append(Layer.from_arrays(curve.name, Kind.BANDS, ink, edges, fill=BAND_FILL, hue=curve.hue, legend=False))
         lines.append(
             Layer.line(
                 curve.name,
@@ -233,7 +235,7 @@ def roc_scene(
         y=Axis("right alarms", view=(-0.02, 1.02)),
         equal=False,
         layers=(
-            Layer.of("95 % band", Kind.BANDS, LAW, edges[None, None], fill=0.2),
+            Layer.from_arrays("95 % band", Kind.BANDS, LAW, edges[None, None], fill=0.2),
             line("A coin", rates, rates, Role.REFERENCE, dash=True),
             line(limit, rates, attacks.roc_bound(rates, budget), Role.PUBLIC),
             *(() if best is None else (line("Best attack on this noise", rates, best(rates), Role.PUBLIC, dash=True),)),

@@ -253,11 +253,11 @@ def with_ensembles(scene: Scene, ensembles: Ensembles, plane: Projection, unit: 
             if len(sample) == people.n_marks:
                 some = unit if len(sample) == len(unit) else unit[sample]
                 drain["drain"] = ensemble.drain(some, group[people.rows[last] if len(group) > 1 else 0])[None]
-        above.append(Layer.of(ensemble.cloud or cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
+        above.append(Layer.from_arrays(ensemble.cloud or cloud, Kind.ENSEMBLE, ink, arrays | drain, rows, size=DOT))
         if ensemble.ends is not None:
             arrays["ends"] = ensemble.ends[None]
-            under.append(Layer.of(CUTS_FOG, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
+            under.append(Layer.from_arrays(CUTS_FOG, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
         elif ensemble.borders and plane.d == 2 and 1 < ensemble.draws.shape[1] <= MOST_CELLS:
-            under.append(Layer.of(fog, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
+            under.append(Layer.from_arrays(fog, Kind.ENSEMBLE, ink, arrays, rows, fill=HAZE))
     layers: Sequence[Layer] = (*scene.layers[:at], *under, scene.layers[at], *above, *scene.layers[at + 1 :])
     return replace(scene, layers=tuple(layers))

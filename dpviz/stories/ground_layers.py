@@ -252,7 +252,7 @@ def _public_map(ground: Ground | Outline, scene: Scene) -> tuple[Layer, ...]:
         n = next(iter(arrays.values())).shape[1]
         opacity = {} if kind is Kind.BANDS else {"alpha": np.full((1, n), alpha)}
         rows = always(len(scene.frames))
-        return Layer.of(MAP, kind, GUIDE, {**arrays, **opacity}, rows, legend=False, **style)
+        return Layer.from_arrays(MAP, kind, GUIDE, {**arrays, **opacity}, rows, legend=False, **style)
 
     if isinstance(ground, Outline):
         return (layer(Kind.LINES, {"xy": scaled(ground.lines)[None, None]}, OUTLINE, size=1.25),)
@@ -281,4 +281,6 @@ def _bar(scene: Scene) -> Layer:
     x1, y = right - BAR_PLACE[0] * (right - left), bottom + BAR_PLACE[1] * (top - bottom)
     x0, half = x1 - meters / per_unit, BAR_END * (top - bottom)
     ends = np.array([[[x0, y, x1, y], [x0, y - half, x0, y + half], [x1, y - half, x1, y + half]]])
-    return Layer.of(f"{SCALE}{length_said(meters)}", Kind.SEGMENTS, GUIDE, ends, always(len(scene.frames)), size=2.0)
+    return Layer.from_arrays(
+        f"{SCALE}{length_said(meters)}", Kind.SEGMENTS, GUIDE, ends, always(len(scene.frames)), size=2.0
+    )

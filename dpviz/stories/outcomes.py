@@ -195,7 +195,7 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
     frames, each = len(values), np.arange(len(values), dtype=np.int16)
     rows = always(frames)
     far, near = (
-        Layer.of(
+        Layer.from_arrays(
             name,
             Kind.MARKS,
             SECRET_NOISE,
@@ -217,7 +217,7 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
     for low, high in BANDS:
         rect = np.array([[[np.percentile(known, low), LOW, np.percentile(known, high), LOW + 0.6]]])
         name = f"Middle {high - low:.0f} % of runs"
-        bands.append(Layer.of(name, Kind.BARS, SECRET_NOISE, rect, rows, fill=0.3))
+        bands.append(Layer.from_arrays(name, Kind.BARS, SECRET_NOISE, rect, rows, fill=0.3))
     cursor = Layer.cursor("Shown run", UNPAID, np.where(np.isfinite(values), values, low), each)
     return Plot(
         title=f"{figure.name.capitalize()}, {n_dots} dots for {len(values)} runs",

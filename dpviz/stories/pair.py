@@ -51,7 +51,7 @@ def with_trail(scene: Scene, run: Any, view: View, centers: FloatArray) -> Scene
     projection = project(view, run.words, run.unit)
     xy = np.swapaxes(projection(centers), 0, 1)[None]  # (1, k, E, 2)
     last = len(scene.frames) - 1
-    trail = Layer.of(TRAIL, Kind.LINES, RELEASED, xy, rows_at(last + 1, {last: 0}), size=2.0, isolate=True)
+    trail = Layer.from_arrays(TRAIL, Kind.LINES, RELEASED, xy, rows_at(last + 1, {last: 0}), size=2.0, isolate=True)
     return replace(scene, layers=(*scene.layers, trail))
 
 

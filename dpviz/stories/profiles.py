@@ -276,14 +276,14 @@ def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Sc
     bounds = PUBLIC if words.box_public else Ink(Role.VIOLATION, PUBLIC.audience)
     name = "public bounds" if words.box_public else "bounds from the data"
     layers = [
-        Layer.of(name, Kind.SEGMENTS, bounds, np.concatenate([axes, ends])[None], size=1.5),
-        Layer.of("released center", Kind.LINES, CLUSTERS, xy[None], size=2.0, isolate=True),
+        Layer.from_arrays(name, Kind.SEGMENTS, bounds, np.concatenate([axes, ends])[None], size=1.5),
+        Layer.from_arrays("released center", Kind.LINES, CLUSTERS, xy[None], size=2.0, isolate=True),
     ]
     if 0 < k * d <= MOST_MARKED:
         group = np.repeat(np.arange(k, dtype=np.uint8), d)[None]
         read = tuple(f"{one.name}: {spelled(each.name)} {each.text}" for one in told for each in one.values)
         arrays: dict[str, NDArray[np.generic]] = {"xy": xy.reshape(1, -1, 2), "group": group}
-        layers.append(Layer.of("value", Kind.MARKS, CLUSTERS, arrays, size=9.0, names=read, legend=False))
+        layers.append(Layer.from_arrays("value", Kind.MARKS, CLUSTERS, arrays, size=9.0, names=read, legend=False))
     low, high = float(unit.min(initial=0.0)), float(unit.max(initial=1.0))
     legend = []  # as "cluster 1: older (71 years), south-east; about 240 people"
     for one in told:

@@ -116,7 +116,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     # How a run is put together.
 
     @classmethod
-    def of(cls, result: Any, params: Any, points: Points, words: Words, reference: Any = None) -> Self:
+    def from_result(cls, result: Any, params: Any, points: Points, words: Words, reference: Any = None) -> Self:
         """Return the run of `result` on `points` (n, d), data units; `reference` is what `find_reference` returned."""
         return cls(result, params, unit_records(points, words.box), words, reference)
 
@@ -276,7 +276,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     # What is drawn.
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Draw the run over the features of `view`; `rng` draws illustrations of a law, nothing of the records."""
         raise NotImplementedError(f"{type(self).__name__} has no picture.")
 
@@ -288,7 +288,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
             )
 
         def drawing(view: View) -> Scene:
-            scene = on_map(self.draw(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
+            scene = on_map(self.draw_scene(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
             if view.z is None and scene.axes_public:
                 flat = project(View(view.x, view.y), self.words, self.unit)
                 scene = with_ensembles(scene, self.ensembles(view), flat, self.unit)

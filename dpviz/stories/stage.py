@@ -64,8 +64,10 @@ class Stage:
         arrays: AnyArray | Mapping[str, AnyArray],
         **style: Any,
     ) -> Layer:
-        """Make a layer whose `rows` are given as {frame: row}; `arrays` are those of `Layer.of`."""
-        return Layer.of(name, kind, ink, arrays, rows_at(self.clock.n_frames, rows), **{"isolate": True, **style})
+        """Make a layer whose `rows` are given as {frame: row}; `arrays` are those of `Layer.from_arrays`."""
+        return Layer.from_arrays(
+            name, kind, ink, arrays, rows_at(self.clock.n_frames, rows), **{"isolate": True, **style}
+        )
 
     def marks(self, name: str, ink: Ink, rows: Mapping[int, int], places: FloatArray, **style: Any) -> Layer:
         """Make marks at `places` (R, m, d), box units."""

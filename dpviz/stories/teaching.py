@@ -165,7 +165,7 @@ class Reading:
     picture: str = ""  # how to read the picture
 
     @classmethod
-    def of(
+    def from_file(
         cls,
         name: str,
         formulas: Callable[[Known], tuple[Formula, ...]],
@@ -339,12 +339,12 @@ class Chapter:
 
 def marks(name: str, ink: Ink, places: FloatArray, **style: Any) -> Layer:
     """Return marks at `places` (m, 2), scene coordinates."""
-    return Layer.of(name, Kind.MARKS, ink, np.asarray(places)[None], **style)
+    return Layer.from_arrays(name, Kind.MARKS, ink, np.asarray(places)[None], **style)
 
 
 def segments(name: str, ink: Ink, ends: FloatArray, **style: Any) -> Layer:
     """Return line segments (m, 4), x0 y0 x1 y1 in scene coordinates."""
-    return Layer.of(name, Kind.SEGMENTS, ink, np.asarray(ends)[None], **style)
+    return Layer.from_arrays(name, Kind.SEGMENTS, ink, np.asarray(ends)[None], **style)
 
 
 def still(title: str, alt: str, x: Axis, y: Axis, *layers: Layer, equal: bool = False) -> Scene:
@@ -364,7 +364,7 @@ def people(
     if groups is None:
         return marks(name, SECRET, places, symbol=symbol, size=size)
     arrays: dict[str, AnyArray] = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
-    return Layer.of(name, Kind.MARKS, MEMBERS, arrays, symbol=symbol, size=size)
+    return Layer.from_arrays(name, Kind.MARKS, MEMBERS, arrays, symbol=symbol, size=size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -398,11 +398,11 @@ def last_step(
 ) -> tuple[Sentence, Scene]:
     """Run the method at a value of the control; return what is said of it, and its last step."""
     dataset, params = chapter.made(), algorithm.Params(**chapter.params(value))
-    words = Words.of(dataset)
+    words = Words.from_dataset(dataset)
     result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(chapter.seed))
     reference = kind.find_reference(dataset.points, words, result, params)
-    run = kind.of(result, params, dataset.points, words, reference)
-    still = still_of(run.draw(View(), rng=np.random.default_rng(ILLUSTRATION_SEED)))
+    run = kind.from_result(result, params, dataset.points, words, reference)
+    still = still_of(run.draw_scene(View(), rng=np.random.default_rng(ILLUSTRATION_SEED)))
     layers = tuple(
         large(replace(layer, name=called, shown=True, pick=""))
         for layer in still.layers

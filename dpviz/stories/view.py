@@ -57,7 +57,7 @@ class Words:
     projected: bool = False  # whether the features are random mixes of the columns, by a public seed
 
     @classmethod
-    def of(cls, dataset: Dataset) -> "Words":
+    def from_dataset(cls, dataset: Dataset) -> "Words":
         """Return what the public knows of a data set."""
         public_box = not dataset.bounds_from_data
         return cls(
@@ -235,7 +235,7 @@ class Plane:
     features: tuple[int, ...]
 
     @classmethod
-    def of(cls, view: View, words: Words) -> "Plane":
+    def from_view(cls, view: View, words: Words) -> "Plane":
         """Return the plane of a view of features; principal directions have no cuts."""
         flat = View(view.x, view.y, z=view.z, yaw=view.yaw, pitch=view.pitch)
         return cls(project(flat, words, np.empty((0, words.box.d))), flat.features(words.box.d))

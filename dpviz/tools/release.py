@@ -90,7 +90,7 @@ class ReleaseEntry:
     id: str = ""  # random: by it the same release is recognized in a file and in a browser
 
     @classmethod
-    def of(
+    def from_guarantee(
         cls,
         guarantee: Guarantee,
         events: Sequence[Event],
@@ -484,7 +484,7 @@ def release_files(
     """
     fingerprint = hashlib.sha256(table.csv()).hexdigest()
     names = {"what": table.what, "method": algorithm.name, "title": algorithm.title}
-    entry = ReleaseEntry.of(guarantee, events, **names, day=day, origin="release", fingerprint=fingerprint)
+    entry = ReleaseEntry.from_guarantee(guarantee, events, **names, day=day, origin="release", fingerprint=fingerprint)
     after = ReleaseLedger((*ledger.entries, entry))
     claims = described(guarantee)
     settings = ((each.name, getattr(params, each.name)) for each in fields(params))

@@ -178,7 +178,7 @@ def _data_parts(entry: Entry, seeds: Sequence[int]) -> Iterator[DataPart]:
         name = "data" if name is None else name
         if not isinstance(own, Dataset) or not isinstance(name, str):
             raise ValueError(f"Records had the name {name!r:.40}, but it must be a word, and they must be a Dataset.")
-        place, records, default = f"data set {name}", GivenRecords.of(own), own.n
+        place, records, default = f"data set {name}", GivenRecords.from_dataset(own), own.n
         _check_keys(place, entry, (*DATA_KEYS, "records"))
     else:
         if not isinstance(name, str) or name not in (*DATASETS, *PAIRS):

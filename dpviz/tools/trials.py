@@ -103,7 +103,7 @@ class GivenRecords:
     dataset: Dataset = field(compare=False, repr=False)
 
     @classmethod
-    def of(cls, dataset: Dataset) -> "GivenRecords":
+    def from_dataset(cls, dataset: Dataset) -> "GivenRecords":
         """Take a data set; the digest is of its records, classes and box."""
         labels = np.empty(0) if dataset.labels is None else dataset.labels
         parts = (dataset.points, labels, dataset.box.low, dataset.box.high)

@@ -109,7 +109,7 @@ def _stage() -> None:
     def packed(value: float) -> Iterator[tuple[str, bytes]]:
         yield stage.KEY, pack(last_frame(value))
 
-    stage.draw(
+    stage.draw_stage(
         (StagePicture(stage.KEY, last_frame(epsilon)),),
         public=False,
         query=None,
@@ -147,7 +147,9 @@ def last_frame(epsilon: float) -> Scene:
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
     size = 12.0 + ((50.0 if words.risk is None else words.risk.value) - 50.0) / 5.0
     named = f"you, one of {len(run.unit):,} people"
-    ring = Layer.of("you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=named)
+    ring = Layer.from_arrays(
+        "you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=named
+    )
     layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
     return replace(scene, layers=layers, stage=replace(words, finding=finding(words), lede=""))
 
@@ -202,4 +204,4 @@ def _thumbnail_run(method: AnyMethod) -> tuple[AnyRun, Scene]:
     source = Source(replace(dataset, labels=None), ("thumbnail", method.name), (), uploaded=False)
     params = method.Params(**{**choices, **settings.params})
     run = run_method(RunRequest(method, method.run, params), source, Noise(settings.seed))
-    return run, run.draw(View(), rng=np.random.default_rng(ILLUSTRATION_SEED))
+    return run, run.draw_scene(View(), rng=np.random.default_rng(ILLUSTRATION_SEED))

@@ -185,7 +185,7 @@ def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
 def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLedger) -> None:
     """Draw what a release would be and cost, and the one confirmation."""
     guarantee, algorithm = run.guarantee, request.algorithm
-    next_one = ReleaseEntry.of(
+    next_one = ReleaseEntry.from_guarantee(
         guarantee,
         run.result.events,
         what="",

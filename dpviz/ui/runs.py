@@ -145,7 +145,7 @@ class _Work:
 
 def words_of(source: Source) -> Words:
     """Return what the public knows of the data."""
-    return Words.of(source.dataset)
+    return Words.from_dataset(source.dataset)
 
 
 def notices(guarantee: Guarantee) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
     guaranteed = replace(result, guarantee=honest(result.guarantee, dataset, secret=secret))
 
     def put_together() -> Any:
-        run = kind.of(guaranteed, params, dataset.points, words, reference)
+        run = kind.from_result(guaranteed, params, dataset.points, words, reference)
         return replace(run, classes=dataset.labels)
 
     # The picture that comes ahead of the page and the page itself share one run.

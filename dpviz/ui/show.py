@@ -284,7 +284,7 @@ class Screen:
         number = None
         if count is not None and not (hiding.hides(count.name) or hiding.hides("knobs")):
             number = {"label": "k", "value": state.value(count), "low": count.low, "high": count.high}
-        return stage.draw(
+        return stage.draw_stage(
             pictures,
             public=frame.public,
             query=None if pairs is None else state.differing_query(pairs),

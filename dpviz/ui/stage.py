@@ -34,7 +34,7 @@ class StagePicture:
     drawing: Mapping[str, object] | None = None  # makes the points drawable
 
 
-def draw(
+def draw_stage(
     pictures: Sequence[StagePicture],
     *,
     public: bool,

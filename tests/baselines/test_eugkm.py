@@ -212,7 +212,7 @@ def test_an_exchange_is_the_best_for_the_place_that_is_drawn(seed: int) -> None:
 
 
 def exchanged(places, weights, start, n_tries, *, rng):
-    return weighted._Blocks.of(places, weights).of_neighbors().exchanged(start, n_tries, rng=rng)
+    return weighted._Blocks.from_places(places, weights).of_neighbors().exchanged(start, n_tries, rng=rng)
 
 
 def exchanged_place_by_place(places, weights, start, draws, total):

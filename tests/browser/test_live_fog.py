@@ -119,8 +119,8 @@ def test_who_asks_for_less_gets_no_cloud(page: Page, server: Server) -> None:
 def test_the_pointer_finds_what_lies_beneath_a_cloud(page: Page, server: Server) -> None:
     places = np.full((1, 64, 1, 2), 0.5)
     layers = (
-        Layer.of("Released center", Kind.MARKS, RELEASED, np.full((1, 1, 2), 0.5), always(1)),
-        Layer.of(ensemble.CLOUD, Kind.ENSEMBLE, RELEASED, places, always(1)),
+        Layer.from_arrays("Released center", Kind.MARKS, RELEASED, np.full((1, 1, 2), 0.5), always(1)),
+        Layer.from_arrays(ensemble.CLOUD, Kind.ENSEMBLE, RELEASED, places, always(1)),
     )
     scene = Scene("", "", "", picture(0.1).x, picture(0.1).y, layers)
     named = drawn(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.core import Knob, KnobError, check_params, knob, knobs, parameter, told, whole
+from dpviz.core import Knob, KnobError, check_params, describe_parameters, knob, knobs, parameter, whole
 from dpviz.methods import ALGORITHMS
 
 RATE = Knob("rate", "float", 1.0, "Rate", "", low=-1e300, high=1e300, minimum=-math.inf, maximum=math.inf)
@@ -152,7 +152,7 @@ class Words:
 
 
 def test_a_parameter_says_what_it_is_and_whose_its_default_is():
-    assert told(Words) == {
+    assert describe_parameters(Words) == {
         "rate": "Rate. How fast. From 0 to 2. Default: 0.5 (a paper, section 3).",
         "side": "Side. Which. One of a, b. Default: a (ours).",
         "places": "Public places. None: the corners. Default: None (ours).",
@@ -163,7 +163,7 @@ def test_a_parameter_says_what_it_is_and_whose_its_default_is():
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_no_parameter_of_a_method_is_without_words(name):
     params = ALGORITHMS[name].Params
-    words = told(params)
+    words = describe_parameters(params)
     assert list(words) == [field.name for field in dataclasses.fields(params)]
     for field in dataclasses.fields(params):
         about = words[field.name]

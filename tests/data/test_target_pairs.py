@@ -139,7 +139,7 @@ def test_paramedics_live_in_two_districts():
 def test_public_nouns_reach_the_run():
     for name, noun in (("first_aid", "paramedics"), ("worst_case", "source records")):
         source = pairs.source_of(name, pairs.load_pair(name, n=50))
-        assert Words.of(source).nouns.source[1] == noun
+        assert Words.from_dataset(source).nouns.source[1] == noun
 
 
 def test_digits_are_projected_without_a_look_at_them():

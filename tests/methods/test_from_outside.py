@@ -53,8 +53,8 @@ params = method.Params(epsilon=2.0, n_clusters=3)
 result = method.fit(data.points, data.box, params, rng=np.random.default_rng(0))
 words = Words(data.title, data.box, data.feature_names, data.units)
 story = run_class("one_grid")
-told = story.of(result, params, data.points, words, story.find_reference(data.points, words, result, params))
-scene = told.draw(View(), rng=np.random.default_rng(0))
+told = story.from_result(result, params, data.points, words, story.find_reference(data.points, words, result, params))
+scene = told.draw_scene(View(), rng=np.random.default_rng(0))
 grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": ["one_grid"]}
 (row,) = run_trials(expand_grid(grid))
 many = run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 3))
@@ -66,10 +66,10 @@ links = [each.proto.page for each in app.get("page_link")]
 
 
 def page():
-    from dpviz.navigation import draw
+    from dpviz.navigation import draw_page
     from dpviz.ui import home
     home.remember({})
-    draw("one_grid")
+    draw_page("one_grid")
 
 
 opening = AppTest.from_function(page, default_timeout=60)

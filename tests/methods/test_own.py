@@ -57,10 +57,10 @@ asking.background = lambda: SimpleNamespace(**NOTHING)
 
 
 def page(name):
-    from dpviz.navigation import draw
+    from dpviz.navigation import draw_page
     from dpviz.ui import home
     home.remember({})
-    draw(name)
+    draw_page(name)
 
 
 def drawn(name):
@@ -79,8 +79,9 @@ if __name__ == "__main__":
     params = method.Params(n_clusters=3, epsilon=2.0)
     result = method.fit(data.points, data.box, params, rng=np.random.default_rng(5))
     words = Words(data.title, data.box, data.feature_names, data.units)
-    told = story.of(result, params, data.points, words, story.find_reference(data.points, words, result, params))
-    scene = told.draw(View(), rng=np.random.default_rng(0))
+    reference = story.find_reference(data.points, words, result, params)
+    told = story.from_result(result, params, data.points, words, reference)
+    scene = told.draw_scene(View(), rng=np.random.default_rng(0))
     picture = dpviz.run(name, data, seed=5, n_clusters=3, epsilon=2.0).picture()
     names = [name, "no_claim", "only_proved"]
     grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": names}
@@ -272,7 +273,7 @@ def told(events, trace, release=((0.2, 0.2), (0.8, 0.8))):
     points = np.random.default_rng(0).random((50, 2))
     words = Words("Mine", BOX, ("x", "y"), ("", ""))
     reference = kind.find_reference(points, words, result, params)
-    return kind.of(result, params, points, words, reference).draw(View(), rng=np.random.default_rng(0))
+    return kind.from_result(result, params, points, words, reference).draw_scene(View(), rng=np.random.default_rng(0))
 
 
 def test_noise_is_drawn_where_events_name_it_and_the_public_sees_the_release_alone():

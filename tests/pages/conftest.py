@@ -101,9 +101,9 @@ def clicking(monkeypatch, module, key):
     """Let the picture of this key, or the one on the stage, report clicks; returns what is clicked."""
     clicked, own_live = SimpleNamespace(picked=None, picked_mark=None, pick_count=0), module.live
     if key == stage.KEY:
-        draw = stage.draw
+        draw = stage.draw_stage
         monkeypatch.setattr(
-            stage, "draw", lambda *args, **options: dataclasses.replace(draw(*args, **options), **vars(clicked))
+            stage, "draw_stage", lambda *args, **options: dataclasses.replace(draw(*args, **options), **vars(clicked))
         )
         return clicked
 

@@ -71,7 +71,7 @@ def test_it_opens_finished_with_the_runs_that_came_along(open_page):
     assert shown["findings"][EPSILONS.index(0.1)].startswith("At this much privacy the noisy grid wins; ")
     assert [each["short"] for each in shown["maps"]] == ["k-means", "DPM", "Morse", "Noisy grid", "DPM as published"]
     for key, each in maps(page).items():
-        rows = [packaged().of(packaged().records, part(key, epsilon)) for epsilon in EPSILONS]
+        rows = [packaged().find_rows(packaged().records, part(key, epsilon)) for epsilon in EPSILONS]
         expected = [float(np.median([row["inertia_ratio"] for row in runs])) for runs in rows]
         np.testing.assert_allclose([stop[2] for stop in each["line"]], expected, rtol=1e-4)
         np.testing.assert_allclose(each["costs"], [runs[TYPICAL]["inertia_ratio"] for runs in rows], rtol=1e-4)

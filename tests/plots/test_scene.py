@@ -324,10 +324,10 @@ def test_a_layer_from_an_ink_is_the_one_from_all_of_its_fields():
     curve = Layer("b", Kind.LINES, Role.EXACT, Audience.CURATOR, arrays(Kind.LINES), rows_at(3, {1: 2}), isolate=True)
     rule = Layer("c", Kind.CURSOR, Role.PUBLIC, Audience.PUBLIC, {"x": np.array([0.5])}, always(1), legend=False)
     short = (
-        Layer.of("a", Kind.CIRCLES, LAW, own, fill=0.5),
-        Layer.of("b", Kind.LINES, SECRET, curve.arrays["xy"], curve.rows, isolate=True),
+        Layer.from_arrays("a", Kind.CIRCLES, LAW, own, fill=0.5),
+        Layer.from_arrays("b", Kind.LINES, SECRET, curve.arrays["xy"], curve.rows, isolate=True),
         Layer.cursor("c", PUBLIC, 0.5),
     )
     assert [scene_hash(scene(each)) for each in short] == [scene_hash(scene(each)) for each in (whole, curve, rule)]
     with pytest.raises(ValueError, match="radius"):
-        Layer.of("a", Kind.CIRCLES, LAW, {"center": own["center"]})
+        Layer.from_arrays("a", Kind.CIRCLES, LAW, {"center": own["center"]})

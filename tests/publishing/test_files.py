@@ -102,7 +102,7 @@ def test_the_color_that_records_lose_is_sorted_with_them() -> None:
     drain = rng.integers(0, 5, (1, 700), dtype=np.uint8)
     layers = (
         Layer("Records", Kind.POINTS, Role.CLUSTER, Audience.CURATOR, {"xy": places, "group": group}, always(1)),
-        Layer.of("c", Kind.ENSEMBLE, UNRELEASED, {"xy": rng.random((1, 64, 5, 2)), "drain": drain}),
+        Layer.from_arrays("c", Kind.ENSEMBLE, UNRELEASED, {"xy": rng.random((1, 64, 5, 2)), "drain": drain}),
     )
     whole = state_of(
         "<div></div>", [], [PackedPicture("p", {}, pack(Scene("t", "a", "c", Axis("x"), Axis("y"), layers)))]
@@ -124,7 +124,7 @@ def test_curves_and_draws_of_a_stage_stay_coarse() -> None:
     curves[0, :, ::5] = np.nan  # breaks each
     places = {"curves": curves, "draws": rng.random((1, 64, 5, 2)), "marks": rng.random((1, 100, 2))}
     layers = tuple(
-        Layer.of(name, kind, UNRELEASED, {"xy": places[name]}, always(1))
+        Layer.from_arrays(name, kind, UNRELEASED, {"xy": places[name]}, always(1))
         for name, kind in (("curves", Kind.LINES), ("draws", Kind.ENSEMBLE), ("marks", Kind.MARKS))
     )
     packed = pack(Scene("t", "a", "c", Axis("x"), Axis("y"), layers))

@@ -149,7 +149,7 @@ def test_the_strip_has_the_bands_of_the_app_for_the_curator_of_public_records_al
     data = load("blobs", n=500, seed=0)
     for epsilon, band in zip((1.0, 2.0), told, strict=True):
         asked = dpm.Params(epsilon=epsilon)
-        question = LossQuestion(f"here {epsilon}", (epsilon,), "dpm", asked, Words.of(data))
+        question = LossQuestion(f"here {epsilon}", (epsilon,), "dpm", asked, Words.from_dataset(data))
         found = loss_band(data.points, data.box, data.labels, question, math.inf)
         assert band == pytest.approx(found, rel=5e-3), "three digits of each quantile"
         assert band == sorted(band)

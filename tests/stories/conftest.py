@@ -30,7 +30,7 @@ def run_on(name, points, words, rng, **options):
     method, kind = ALGORITHMS[name], run_class(name)
     params = method.Params(**options)
     result = method.fit(points, words.box, params, rng=rng)
-    return kind.of(result, params, points, words, kind.find_reference(points, words, result, params))
+    return kind.from_result(result, params, points, words, kind.find_reference(points, words, result, params))
 
 
 @functools.lru_cache(maxsize=512)
@@ -57,7 +57,7 @@ def show():
     """Return the drawer of a context, always with the same illustrations."""
 
     def draw(told, view=None):
-        return told.draw(view or View(), rng=np.random.default_rng(0))
+        return told.draw_scene(view or View(), rng=np.random.default_rng(0))
 
     return draw
 

@@ -57,7 +57,7 @@ def test_a_run_that_is_better_than_the_search_is_the_reference():
     result = source_target.fit(points, UNIT, params, rng=np.random.default_rng(0))
     found = SourceTargetRun.find_reference(points, WORDS, result, params)
     worse = dataclasses.replace(found, nonprivate_selected=np.array([0]))
-    told = SourceTargetRun.of(result, params, points, WORDS, worse)
+    told = SourceTargetRun.from_result(result, params, points, WORDS, worse)
     assert told.nonprivate_cost(worse.nonprivate_selected) > told.costs[0] == told.costs[1]
 
 
@@ -82,7 +82,7 @@ def stated(told):
 def released(centers, points, start):
     """Return a run that releases `centers`, beside Lloyd's from `start`."""
     result = Result(CentersRelease(centers), (), (), Guarantee(None, None))
-    return CentersRun.of(result, None, points, WORDS, lloyd(unit_records(points, UNIT), start))
+    return CentersRun.from_result(result, None, points, WORDS, lloyd(unit_records(points, UNIT), start))
 
 
 def four_crowds():

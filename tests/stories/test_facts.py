@@ -59,7 +59,7 @@ def told(name, options):
     points = words.box.clip(points)
     classes = (points[:, 0] > np.median(points[:, 0])).astype(np.intp) + (rng.random(N) < 0.1)
     if name == "nd_laplace":
-        run = dataclasses.replace(run, look=PointsLook.of(words.units, run.params, RADIUS))
+        run = dataclasses.replace(run, look=PointsLook.from_params(words.units, run.params, RADIUS))
     elif name == "source_target":
         run = dataclasses.replace(run, classes=classes, target_classes=np.arange(150) % 3)
     elif name in ("dpm", "morse"):

@@ -48,7 +48,7 @@ def pack_of_map(dataset):
 def test_other_axes_a_turned_picture_and_secret_bounds_have_no_map():
     scene = dpviz.run("nd_laplace", CITY, seed=1, epsilon=0.001).picture()
     plain = dataclasses.replace(scene, layers=scene.layers[3:])
-    words = Words.of(CITY)
+    words = Words.from_dataset(CITY)
     assert on_map(plain, words, View()).layers[0].name == MAP
     assert on_map(plain, words, View(1, 0)) is plain
     assert on_map(plain, dataclasses.replace(words, box_public=False), View()) is plain

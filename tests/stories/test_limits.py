@@ -196,7 +196,7 @@ def test_the_note_of_morse_s_ledger(epsilon):
     made, story = CATALOGUE["morse"], run_class("morse")
     params = made.Params(epsilon=epsilon, calibration="published")
     result = made.fit(POINTS, BOX, params, rng=np.random.default_rng(0))
-    told = story.of(
+    told = story.from_result(
         result,
         params,
         POINTS,

@@ -24,7 +24,7 @@ def run_of(d, points=None, kind=MixtureRun):
     box, params = Box.cube(0.0, 1.0, d), dp_em.Params(n_clusters=3, epsilon=3.0, start_seed=0)
     words = Words("Set", box, tuple(f"x{i}" for i in range(d)), ("",) * d)
     result = dp_em.fit(points, box, params, rng=np.random.default_rng(1))
-    return kind.of(result, params, points, words, kind.find_reference(points, words, result, params))
+    return kind.from_result(result, params, points, words, kind.find_reference(points, words, result, params))
 
 
 def half_inside(mixture, curves, plane):
@@ -62,7 +62,7 @@ def test_half_of_a_component_lies_in_its_ellipse(view):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_ellipses_stand_beside_the_picture_of_centers_once_it_is_released(d):
     run, plain = run_of(d), run_of(d, kind=CentersRun)
-    scene, other = (each.draw(View(), rng=np.random.default_rng(0)) for each in (run, plain))
+    scene, other = (each.draw_scene(View(), rng=np.random.default_rng(0)) for each in (run, plain))
     more = scene.layers[len(other.layers) :]
     assert [layer.name for layer in scene.layers[: len(other.layers)]] == [layer.name for layer in other.layers]
     assert len(more) == (d > 1)

@@ -53,7 +53,7 @@ def test_a_run_that_learned_nothing_says_so_to_the_curator_alone(name):
     for seed, (points, epsilon) in enumerate((*[(even, 0.002)] * 4, (records(0.03), 50.0))):
         params = algorithm.Params(epsilon=epsilon)
         result = algorithm.fit(points, BOX, params, rng=np.random.default_rng(seed))
-        told = story.of(result, params, points, words, story.find_reference(points, words, result, params))
+        told = story.from_result(result, params, points, words, story.find_reference(points, words, result, params))
         unit = BOX.to_unit(points)
         as_good = brute(unit, BOX.to_unit(result.release.centers)) >= centers.no_data_cost(
             unit, Box.cube(0.0, 1.0, 2), len(result.release.centers)

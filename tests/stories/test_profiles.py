@@ -96,13 +96,13 @@ def test_an_uploaded_table_is_told_in_its_columns_units(tmp_path):
     box = Box([60.0, 24.0, 0.0], [60.4, 25.0, 120.0])
     options = {"features": ("lat", "lon", "age"), "box": box, "units": ("", "", "years"), "place": ("lat", "lon")}
     for scaling in ("none", "unit"):
-        words = Words.of(read_table(path).dataset(**options, scaling=scaling))
+        words = Words.from_dataset(read_table(path).dataset(**options, scaling=scaling))
         (told,) = profiles(words.box.from_unit(np.array([[0.5, 0.5, 0.75]])), words)
         assert told.sentence == "Older (90 years)."
         values = {value.name: value.value for value in told.values}
         assert values == pytest.approx({"longitude": 24.5, "latitude": 60.2, "age": 90.0}, abs=1e-6)
     mixed = read_table(path).dataset(**options).projected(2, seed=1)
-    assert profiles(mixed.box.from_unit(np.full((2, 2), 0.1)), Words.of(mixed)) == ()
+    assert profiles(mixed.box.from_unit(np.full((2, 2), 0.1)), Words.from_dataset(mixed)) == ()
 
 
 UNIT = st.integers(0, 24).map(lambda step: step / 24.0)  # the thirds and the middle are among them: ties and edges

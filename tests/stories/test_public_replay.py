@@ -38,7 +38,7 @@ def cases():
 def seen(name, params, points, result):
     """Return what the public sees of a run: hashes of pictures, sentences and facts."""
     story = run_class(name)
-    told = story.of(result, params, points, WORDS, story.find_reference(points, WORDS, result, params))
+    told = story.from_result(result, params, points, WORDS, story.find_reference(points, WORDS, result, params))
     facts = [fact for fact in told.facts() if fact.public]
     scenes = {
         "picture": told.picture(View()),

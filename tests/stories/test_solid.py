@@ -19,11 +19,11 @@ def told(n=300):
     points = np.clip(rng.choice([-0.4, 1.2], (n, 4)) + 0.2 * rng.standard_normal((n, 4)), -1, 2)
     params = algorithm.Params(epsilon=5.0)
     result = algorithm.fit(points, WORDS.box, params, rng=np.random.default_rng(1))
-    return dpm.DPMRun.of(result, params, points, WORDS)
+    return dpm.DPMRun.from_result(result, params, points, WORDS)
 
 
 def drawn(run, view):
-    made = [run.draw(each, rng=np.random.default_rng(0)) for each in (view, solid.from_above(view))]
+    made = [run.draw_scene(each, rng=np.random.default_rng(0)) for each in (view, solid.from_above(view))]
     return solid.with_depth(*made, view)
 
 

@@ -296,7 +296,7 @@ def law(request):
         if reference is None:
             first = run_of(kind, result, params, data, result.guarantee)
             reference = first.reference
-        run = kind.of(result, params, data.points, first.words, reference)
+        run = kind.from_result(result, params, data.points, first.words, reference)
         off = np.linalg.norm(run.final - exact_of(name, run), axis=1).mean() / math.sqrt(2.0)
         low, high = np.quantile(np.minimum(run.noise_law.draws, 1.0).mean(axis=1), center_facts.BAND)
         pairs.append((off, run.noise_law.share, low, high))

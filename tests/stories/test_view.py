@@ -130,7 +130,7 @@ def test_axes_of_a_scaled_set_show_the_features_own_units():
         per_kilometer=(None, None, 10.0),
     )
     dataset = choices.dataset(read_table(io.BytesIO(text.encode())))
-    words = Words.of(dataset)
+    words = Words.from_dataset(dataset)
     plane = project(View(0, 2), words, np.empty((0, 3)))
     meters = dataset.scale.before.high[0]
     assert (plane.x.unit, plane.x.values) == ("m", pytest.approx((-meters, meters)))
@@ -139,5 +139,5 @@ def test_axes_of_a_scaled_set_show_the_features_own_units():
     assert high - low == pytest.approx(2.0 * meters / 1000.0 * 10.0), "a kilometer is as long as 10 years"
     assert (low + high) / 2.0 == pytest.approx(50.0)
     assert words.along(2, 0.5) == pytest.approx(50.0)
-    mixed = Words.of(dataset.projected(2))
+    mixed = Words.from_dataset(dataset.projected(2))
     assert project(View(), mixed, np.empty((0, 2))).x.unit == "", "a mix has no unit"

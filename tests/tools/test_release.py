@@ -120,7 +120,7 @@ def test_nothing_released_is_nothing_spent():
 def of_run(algorithm, params):
     result = algorithm.fit(POINTS, BOX, params, rng=np.random.default_rng(0))
     fields = {"what": "", "method": "", "title": "", "day": "2026-01-31", "origin": "release"}
-    return result, ReleaseEntry.of(result.guarantee, result.events, **fields)
+    return result, ReleaseEntry.from_guarantee(result.guarantee, result.events, **fields)
 
 
 def test_a_proved_run_is_counted_with_its_proved_epsilon():
@@ -145,7 +145,7 @@ def test_an_epsilon_per_distance_is_counted_for_the_whole_box():
 def test_events_that_cost_more_than_is_claimed_prove_nothing():
     claim = Claim(0.5, 0.0, ADD, "a proof")
     fields = {"what": "", "method": "", "title": "", "day": "2026-01-31", "origin": "release"}
-    made = ReleaseEntry.of(Guarantee(claim, claim), (PureEvent("", 1.0),), **fields)
+    made = ReleaseEntry.from_guarantee(Guarantee(claim, claim), (PureEvent("", 1.0),), **fields)
     assert made.proved is None
 
 

@@ -25,7 +25,7 @@ def cost(points, centers):
 def measured(points, release, k):
     """Return the row of one run of a method that released this."""
     data = Dataset(points, None, BOX, ("x", "y"), "here")
-    source = TrialSource("here", len(points), (), 0, GivenRecords.of(data))
+    source = TrialSource("here", len(points), (), 0, GivenRecords.from_dataset(data))
     trial = Trial(source, k, "dpm", (), "epsilon", 1.0, 0, 0)
     with threadpool_limits(1):
         made, _ = trials.cluster_figures(release, trials.ALGORITHMS["dpm"], data, trial)

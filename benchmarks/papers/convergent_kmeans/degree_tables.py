@@ -24,8 +24,8 @@ def degree_table(sets: Sequence[SetRuns]) -> ResultTable:
     rows = []
     for strategy in STRATEGIES:
         for each in sets:
-            found, lloyds = np.stack([run.means for run in each.of(strategy)]), each.lloyd_centers
-            sampled = np.stack([run.centers for run in each.of(strategy)])
+            found, lloyds = np.stack([run.means for run in each.select(strategy)]), each.lloyd_centers
+            sampled = np.stack([run.centers for run in each.select(strategy)])
             rows.append(
                 {
                     "strategy": strategy,
@@ -33,7 +33,7 @@ def degree_table(sets: Sequence[SetRuns]) -> ResultTable:
                     "paper": PAPER_DEGREES[strategy],
                     **interval("ours", degree_estimate(found, lloyds)),
                     "any_order": rounded(convergence_degree(in_order_of(found, lloyds), lloyds)),
-                    "solution": rounded(float(np.mean([run.is_solution for run in each.of(strategy)]))),
+                    "solution": rounded(float(np.mean([run.is_solution for run in each.select(strategy)]))),
                     "sampled": rounded(convergence_degree(sampled, lloyds)),
                 }
             )
@@ -119,7 +119,7 @@ def in_order_of(centers: FloatArray, reference: FloatArray) -> FloatArray:
 
 
 def _bounds_row(each: SetRuns, strategy: str) -> dict[str, Cell]:
-    runs, past = each.of(strategy), strategy == "past"
+    runs, past = each.select(strategy), strategy == "past"
     reach, angle = reach_and_angle(runs)
     lloyds, (n, d) = each.lloyd_centers, each.records.unit.shape
     found = n_solutions(lloyds)
@@ -146,7 +146,7 @@ def _broken(sets: Sequence[SetRuns]) -> tuple[list[str], list[str]]:
     above, below = [], []
     for strategy in STRATEGIES:
         for each in sets:
-            row, runs = _bounds_row(each, strategy), each.of(strategy)
+            row, runs = _bounds_row(each, strategy), each.select(strategy)
             ratio = ratio_estimate(each.iterations(strategy), each.lloyd)
             degree = degree_estimate(np.stack([run.means for run in runs]), each.lloyd_centers)
             if over(ratio.low, row["theorem_2"] or row["theorem_4"]):

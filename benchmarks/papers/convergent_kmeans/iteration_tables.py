@@ -97,7 +97,7 @@ def ratio_by_epsilon_table(sets_by_epsilon: Mapping[float, Sequence[SetRuns]]) -
     for strategy in STRATEGIES:
         for i in range(len(names)):
             for epsilon, sets in sets_by_epsilon.items():
-                reach, angle = reach_and_angle(sets[i].of(strategy))
+                reach, angle = reach_and_angle(sets[i].select(strategy))
                 ratio = ratio_estimate(sets[i].iterations(strategy), sets[i].lloyd)
                 cells = {"epsilon": epsilon, **interval("ours", ratio)}
                 moved = {"reach": rounded(reach), "angle": rounded(angle)}

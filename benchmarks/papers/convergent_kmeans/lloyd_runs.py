@@ -68,17 +68,17 @@ class SetRuns:
         """Lloyd's solutions (R, k, d)."""
         return np.stack([run.lloyd_centers for run in self.runs])
 
-    def of(self, strategy: str) -> list[StrategyRun]:
+    def select(self, strategy: str) -> list[StrategyRun]:
         """Return the runs of one strategy."""
         return [run.by_strategy[strategy] for run in self.runs]
 
     def iterations(self, strategy: str) -> FloatArray:
         """Return the iterations (R,) of one strategy: the times that the means of all records were computed."""
-        return np.array([run.lloyd_rounds for run in self.of(strategy)], dtype=np.float64)
+        return np.array([run.lloyd_rounds for run in self.select(strategy)], dtype=np.float64)
 
     def passes(self, strategy: str) -> FloatArray:
         """Return how often (R,) a round of the strategy computes means: once, or twice to look ahead."""
-        return self.iterations(strategy) / np.array([run.rounds for run in self.of(strategy)], dtype=np.float64)
+        return self.iterations(strategy) / np.array([run.rounds for run in self.select(strategy)], dtype=np.float64)
 
 
 def start_seed(seed: int, set_index: int, run: int) -> int:

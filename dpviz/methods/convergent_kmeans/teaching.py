@@ -269,7 +269,7 @@ def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
     )
 
 
-READING = Reading.of("convergent_kmeans", formulas, words, KAIROUZ)
+READING = Reading.from_file("convergent_kmeans", formulas, words, KAIROUZ)
 
 
 # Two worlds: zones and rays beside the centers.

@@ -31,7 +31,7 @@ class Cells:
     n_levels: int
 
     @classmethod
-    def of(cls, tree: SplitTree, box: Box) -> "Cells":
+    def from_tree(cls, tree: SplitTree, box: Box) -> "Cells":
         """Read a released tree."""
         axes = tree.split_axes
         tried = axes >= 0

@@ -53,9 +53,9 @@ def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene
     clusters = tuple(f"cluster {i + 1} ({about(float(n))})" for i, n in enumerate(release.noisy_counts))  # type: ignore[arg-type]
     names = subsets.titles
     layers = [
-        Layer.of("Side of a cut", Kind.LINES, RELEASED, edges[None], size=1.25, legend=False),
-        Layer.of("Cluster", Kind.MARKS, CLUSTERS, leaves[None], names=clusters, size=15.0),
-        Layer.of(
+        Layer.from_arrays("Side of a cut", Kind.LINES, RELEASED, edges[None], size=1.25, legend=False),
+        Layer.from_arrays("Cluster", Kind.MARKS, CLUSTERS, leaves[None], names=clusters, size=15.0),
+        Layer.from_arrays(
             "Cut",
             Kind.MARKS,
             RELEASED,
@@ -64,7 +64,7 @@ def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene
             size=12.0,
             symbol="square",
         ),
-        Layer.of(
+        Layer.from_arrays(
             "Refused cut",
             Kind.MARKS,
             REFUSED,
@@ -73,8 +73,8 @@ def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene
             size=8.0,
             symbol="cross",
         ),
-        Layer.of("Subset", Kind.MARKS, RELEASED, at[None], names=names, size=3.0, pick=PICK, legend=False),
-        Layer.of("Chosen", Kind.MARKS, AID, at[None, [chosen]], size=22.0, symbol="ring"),
+        Layer.from_arrays("Subset", Kind.MARKS, RELEASED, at[None], names=names, size=3.0, pick=PICK, legend=False),
+        Layer.from_arrays("Chosen", Kind.MARKS, AID, at[None, [chosen]], size=22.0, symbol="ring"),
     ]
     n_cuts, n_refused = int(cells.applied.sum()), int(cells.refused.sum())
     return Plot(
@@ -190,7 +190,7 @@ def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis
     half = 0.46 * float(gaps.min()) if gaps.size else 0.01
     fill = 0.5 if ink.role is Role.NOISE else 0.25
     rect = np.stack([at - half, np.zeros_like(at), at + half, values], axis=1)[None]
-    return Layer.of(name, Kind.BARS, ink, rect, size=0.75, fill=fill)
+    return Layer.from_arrays(name, Kind.BARS, ink, rect, size=0.75, fill=fill)
 
 
 def _rules(cells: Cells, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
@@ -243,7 +243,7 @@ def run_many(points: Points, box: Box, params: dpm.Params, n_runs: int, seed: tu
     parts = []
     for rng in np.random.default_rng(seed).spawn(n_runs):
         release = dpm.fit(points, box, params, rng=rng).release
-        cells = Cells.of(release.tree, box)
+        cells = Cells.from_tree(release.tree, box)
         cut = np.flatnonzero(cells.applied)
         parts.append(
             ManyCuts(
@@ -299,7 +299,7 @@ def heat(many: ManyCuts, features: tuple[int, ...]) -> FloatArray:
 def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
     """Return the cuts of the runs in two features, with the cuts of the shown run on top. Curator only."""
     flat = View(view.x, view.y)
-    plane = Plane.of(flat, words)
+    plane = Plane.from_view(flat, words)
     share = heat(many, plane.features)
     value = np.rint(255.0 * np.sqrt(share)).astype(np.uint8)[None, None]
     cuts = np.where(cells.applied[:, None, None], cells.drawn(plane), np.nan)
@@ -308,8 +308,8 @@ def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
     more = f" Cuts along the other {hidden} features are not here." if hidden else ""
     n_runs = len(many.n_clusters)
     layers = (
-        Layer.of("Cuts of all runs", Kind.GRID, SECRET_NOISE, {"rect": square, "value": value}),
-        Layer.of("Cuts shown above", Kind.LINES, RELEASED, cuts[None], size=1.5, dash=True, isolate=True),
+        Layer.from_arrays("Cuts of all runs", Kind.GRID, SECRET_NOISE, {"rect": square, "value": value}),
+        Layer.from_arrays("Cuts shown above", Kind.LINES, RELEASED, cuts[None], size=1.5, dash=True, isolate=True),
     )
     return Scene(
         title="Where the runs cut",
@@ -332,7 +332,7 @@ def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
     top = float(counts.max())
     rect = np.stack([ks - 0.38, np.zeros(len(ks)), ks + 0.38, counts], axis=1)[None].astype(np.float64)
     layers = [
-        Layer.of(
+        Layer.from_arrays(
             "Runs",
             Kind.BARS,
             SECRET_NOISE,

@@ -118,7 +118,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @cached_property
     def cells(self) -> Cells:
         """The released tree, box units."""
-        return Cells.of(self.release.tree, self.words.box)
+        return Cells.from_tree(self.release.tree, self.words.box)
 
     @cached_property
     def final(self) -> FloatArray:
@@ -550,10 +550,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             teaching=self.teaching,
         )
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng  # other stories illustrate a law with draws
-        plane, cells, clock = Plane.of(view, self.words), self.cells, layers.clock_of(self.cells)
+        plane, cells, clock = Plane.from_view(view, self.words), self.cells, layers.clock_of(self.cells)
         stops = [Frame("Start", "Everyone is in one box. Their number is counted with noise.")]
         for level in range(clock.n_steps):
             here = cells.levels == level

@@ -133,7 +133,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
     )
 
 
-READING = Reading.of("dpm", formulas, lambda _: WORDS, KAIROUZ)
+READING = Reading.from_file("dpm", formulas, lambda _: WORDS, KAIROUZ)
 
 
 _PAPER = "Liebenow et al."
@@ -205,7 +205,7 @@ def statistics_of(release: TreeRelease, spots: Points, box: Box) -> FloatArray:
 
 def cuts_of(release: TreeRelease, box: Box) -> Cuts:
     """Return the applied cuts of a released tree."""
-    cells = Cells.of(release.tree, box)
+    cells = Cells.from_tree(release.tree, box)
     cut = np.flatnonzero(cells.applied)
     return Cuts(cells.low[cut], cells.high[cut], cells.axes[cut], cells.positions[cut])
 

@@ -54,7 +54,7 @@ def draw_again(
     cuts = Cuts.drawn(levels, n) if box.d == 2 else None
     if cuts is None:
         return Ensemble(landed, borders=False), public
-    lines = cuts.lines(subsets.cells, Plane.of(view, subsets.words))
+    lines = cuts.lines(subsets.cells, Plane.from_view(view, subsets.words))
     return Ensemble(landed, ends=lines, drain=lambda unit, _: cuts.shades(subsets, last, unit)), public
 
 

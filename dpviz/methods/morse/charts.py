@@ -115,11 +115,11 @@ def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
             unreachable[[int(first), int(second)]] = np.isinf(height)
         if unreachable.any():
             dashed = curves[None, unreachable]
-            layers.append(Layer.of("No pass found", Kind.LINES, AID, dashed, each, size=1.0, dash=True))
+            layers.append(Layer.from_arrays("No pass found", Kind.LINES, AID, dashed, each, size=1.0, dash=True))
         whole = curves[None, ~unreachable]
         layers += [
-            Layer.of("Hierarchy", Kind.LINES, AID, whole, each, size=1.0, legend=False),
-            Layer.of(
+            Layer.from_arrays("Hierarchy", Kind.LINES, AID, whole, each, size=1.0, legend=False),
+            Layer.from_arrays(
                 "Cluster",
                 Kind.LINES,
                 CLUSTERS,
@@ -138,7 +138,7 @@ def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
         for color, birth in zip(colored.colors, tree.births, strict=True)
     )
     layers += [
-        Layer.of(
+        Layer.from_arrays(
             "Peak",
             Kind.MARKS,
             CLUSTERS,
@@ -150,7 +150,7 @@ def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
             names=names,
             legend=False,
         ),
-        Layer.of("Cut", Kind.CURSOR, AID, -rules / LOG10, rows, isolate=True, size=2.0, legend=False),
+        Layer.from_arrays("Cut", Kind.CURSOR, AID, -rules / LOG10, rows, isolate=True, size=2.0, legend=False),
     ]
     low = min(float(curves[:, :, 0].min(initial=-0.2)), float((-rules / LOG10).min()))
     lane_names = tuple(f"peak {int(colored.colors[leaf]) + 1}" for leaf in order) if n <= MOST_NAMED else ()
@@ -183,7 +183,7 @@ class Sketch:
     n_leaves: int
 
     @classmethod
-    def of(cls, tree: MergeTree, n_clusters: int) -> Sketch:
+    def from_tree(cls, tree: MergeTree, n_clusters: int) -> Sketch:
         """Return the dendrogram of a hierarchy, cut to at most `n_clusters`."""
         curves, densest = branches(tree)
         k = min(n_clusters, most_cuts(tree))
@@ -216,8 +216,8 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
         x=Axis("density, share of the highest peak", view=(1.05 * least, 0.05), log=True),
         y=Axis("", view=(-0.05, n + 0.05), names=tuple(f"run {n - i}" for i in range(n))),
         layers=(
-            Layer.of("Hierarchy", Kind.LINES, AID, whole, size=1.0),
-            Layer.of(
+            Layer.from_arrays("Hierarchy", Kind.LINES, AID, whole, size=1.0),
+            Layer.from_arrays(
                 "Cut",
                 Kind.LINES,
                 CLUSTERS,
@@ -272,7 +272,7 @@ def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n
         )
         ari[:, run] = [adjusted_rand(truth, each) for each in labels]
         if run < SKETCHES:
-            sketches.append(Sketch.of(tree, k))
+            sketches.append(Sketch.from_tree(tree, k))
     return AgreementRuns(ari, peaks, tuple(sketches), classes is not None)
 
 
@@ -304,9 +304,9 @@ def ari_chart(epsilons: Sequence[float], runs: Sequence[AgreementRuns], epsilon:
         axes_public=False,
         layers=(
             *bands,
-            Layer.of("Right", Kind.LINES, UNRELEASED, right, size=1.0, dash=True),
+            Layer.from_arrays("Right", Kind.LINES, UNRELEASED, right, size=1.0, dash=True),
             Layer.cursor("Now", UNRELEASED, np.log10(epsilon)),
             *lines,
-            Layer.of("Each run of Morse", Kind.MARKS, SECRET, each, symbol="ring", size=5.0),
+            Layer.from_arrays("Each run of Morse", Kind.MARKS, SECRET, each, symbol="ring", size=5.0),
         ),
     )

@@ -92,7 +92,7 @@ def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     value = np.rint(255.0 * np.minimum(land.shaded(ground) / OPACITIES["grid"], 1.0)).astype(np.uint8)[None, None]
     layers = []
     if colored.cells is None:
-        layers.append(Layer.of("hill", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
+        layers.append(Layer.from_arrays("hill", Kind.GRID, RELEASED, {"rect": rect, "value": value}, always_rows))
     else:
         basins = land.basins(colored.cells)
         cells = colored.groups[:, basins.cells][:, None]
@@ -102,7 +102,9 @@ def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
             deep = height[None] > colored.rules[:, None, None]
             cells = np.where(deep[:, None], np.uint8(NO_GROUP), cells)
         arrays = {"rect": rect, "value": value, "group": cells}
-        layers.append(Layer.of("island" if sinking else "hill", Kind.GRID, CLUSTERS, arrays, rows, isolate=True))
+        layers.append(
+            Layer.from_arrays("island" if sinking else "hill", Kind.GRID, CLUSTERS, arrays, rows, isolate=True)
+        )
         if not sinking:
             layers += _border_layers(colored, basins, rows)
     if sinking and colored.cells is not None:
@@ -111,11 +113,11 @@ def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
         lines = np.full((len(curves), 1, max(map(len, curves)), 2), np.nan)
         for row, curve in zip(lines, curves, strict=True):
             row[0, : len(curve)] = curve
-        layers.append(Layer.of("level", Kind.LINES, RELEASED, lines, rows, size=2.0))
+        layers.append(Layer.from_arrays("level", Kind.LINES, RELEASED, lines, rows, size=2.0))
     curves = land.contours(ground, land.contour_levels(), plane)
     # Lines of all levels look alike, so that they form one line.
     xy = np.concatenate(curves)[None, None]
-    return [*layers, Layer.of("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
+    return [*layers, Layer.from_arrays("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
 
 
 def _border_layers(colored: ColoredLandscape, basins: Basins, rows: Rows) -> list[Layer]:
@@ -134,7 +136,7 @@ def _border_layers(colored: ColoredLandscape, basins: Basins, rows: Rows) -> lis
     first = list(basins.borders(colored.groups[rows[at_rest]]).values())
     drawn = [(np.frombuffer(key, dtype=np.bool_), curves) for key, curves in together.items()]
     return [
-        Layer.of(
+        Layer.from_arrays(
             "border",
             Kind.LINES,
             RELEASED,
@@ -155,14 +157,14 @@ def _curve_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     for leaf, band in enumerate(bands):
         band[basins != leaf] = np.nan
     layers = [
-        Layer.of(
+        Layer.from_arrays(
             "hill", Kind.BANDS, CLUSTERS, {"edges": bands[None], "group": colored.groups}, rows, isolate=True, fill=0.45
         ),
         Layer.line("density", RELEASED, x, height, rows=_all_frames(stage), size=2.0),
     ]
     if colored.sinks:
         line = [[[0.0, STRIP_HEIGHT * np.exp(-h)], [1.0, STRIP_HEIGHT * np.exp(-h)]] for h in colored.rules]
-        layers.append(Layer.of("level", Kind.LINES, AID, np.array(line)[:, None], rows, size=1.5))
+        layers.append(Layer.from_arrays("level", Kind.LINES, AID, np.array(line)[:, None], rows, size=1.5))
     return layers
 
 
@@ -173,7 +175,7 @@ def record_layer(unit: Points, nonprivate_basins: Labels, colored: ColoredLandsc
     """Records in the colors of their clusters. Curator only."""
     rows = sample(len(unit), len(colored.groups))
     xy = spread(unit[rows], stage.projection)[None]
-    return Layer.of(
+    return Layer.from_arrays(
         "person",
         Kind.POINTS,
         MEMBERS,
@@ -199,7 +201,7 @@ def component_layers(
     if plane.d > 1:
         xy = land.ellipses(land.marginal(release.mixture, plane))[None]
         layers.append(
-            Layer.of(
+            Layer.from_arrays(
                 "component",
                 Kind.LINES,
                 CLUSTERS,
@@ -213,13 +215,13 @@ def component_layers(
             )
         )
     start = place(release.start)[None]
-    layers.append(Layer.of("start", Kind.MARKS, PUBLIC, start, rows, symbol="square", size=6.0, shown=False))
+    layers.append(Layer.from_arrays("start", Kind.MARKS, PUBLIC, start, rows, symbol="square", size=6.0, shown=False))
     if exact is not None:
         means = place(exact)[None]
         ends = np.concatenate([means, place(release.mixture.means)[None]], axis=-1)
         layers += [
-            Layer.of("noise", Kind.SEGMENTS, SECRET_NOISE, ends, rows, size=2.0, shown=False, ids=ids),
-            Layer.of(
+            Layer.from_arrays("noise", Kind.SEGMENTS, SECRET_NOISE, ends, rows, size=2.0, shown=False, ids=ids),
+            Layer.from_arrays(
                 "true average",
                 Kind.MARKS,
                 SECRET,
@@ -259,9 +261,9 @@ def path_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     group, rows = colored.groups[:, basins], _color_rows(colored, stage)
     names = tuple(f"new point {i + 1}" for i in range(len(new)))
     flow, ways, marks = (place(each)[None] for each in (lines, lines[new], starts[new]))
-    climb = partial(Layer.of, "new point", ink=CLUSTERS, rows=rows, isolate=True, names=names, shown=False)
+    climb = partial(Layer.from_arrays, "new point", ink=CLUSTERS, rows=rows, isolate=True, names=names, shown=False)
     return [
-        Layer.of("flow line", Kind.LINES, AID, flow, _all_frames(stage), size=1.0, shown=False),
+        Layer.from_arrays("flow line", Kind.LINES, AID, flow, _all_frames(stage), size=1.0, shown=False),
         climb(Kind.LINES, arrays={"xy": ways, "group": group}, size=2.5),
         climb(Kind.MARKS, arrays={"xy": marks, "group": group}, symbol="square", size=8.0, legend=False),
     ]
@@ -281,7 +283,7 @@ def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     if refused:
         outcomes = [candidates.outcomes[c] for c in refused]
         layers.append(
-            Layer.of(
+            Layer.from_arrays(
                 "refused",
                 Kind.MARKS,
                 REFUSED,
@@ -299,7 +301,7 @@ def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
         )
     for transition in transitions[:MOST_PASSES]:
         layers.append(
-            Layer.of(
+            Layer.from_arrays(
                 "pass",
                 Kind.MARKS,
                 RELEASED,
@@ -318,7 +320,7 @@ def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
         for color, log in zip(colored.colors, landscape.log_densities, strict=True)
     )
     layers.append(
-        Layer.of(
+        Layer.from_arrays(
             "hilltop",
             Kind.MARKS,
             RELEASED,
@@ -345,7 +347,7 @@ def _chain_layers(colored: ColoredLandscape, place: Place, rows: Rows) -> list[L
             continue
         curve = place(land.bridge(landscape.minima[i], transition.location, landscape.minima[j]))[None, None]
         layers.append(
-            Layer.of(
+            Layer.from_arrays(
                 "ridge between hills",
                 Kind.LINES,
                 CLUSTERS,

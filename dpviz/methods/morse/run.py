@@ -98,7 +98,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     page_fields = ("look",)
 
     @classmethod
-    def of(
+    def from_result(
         cls, result: Result[MorseRelease, Step], params: Params, points: Points, words: Words, reference: None = None
     ) -> Self:
         """Return the run of `result` on `points` (n, d), data units."""
@@ -389,7 +389,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         landed = noise.landed(*exact, unsigned(start)[release.kept], means, n)
         return Ensemble(landed, borders=False, cloud=CLOUD), public
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng
         plane, d = self.plane(view), self.words.box.d

@@ -117,19 +117,21 @@ def search_layers(search: Search, colored: ColoredLandscape, stage: Stage) -> li
     names = tuple(f"component {number}" for number in search.numbers)
     string, iterates, lowest = (place(each)[:, None] for each in (search.curves, search.iterates, search.lowest))
     layers = [
-        Layer.of("string", Kind.LINES, RELEASED, string, turns, size=2.5),
-        Layer.of("step up from there", Kind.TRAILS, RELEASED, iterates, turns, size=1.5),
-        Layer.of("least density on the string", Kind.MARKS, LOWEST, lowest, turns, size=9.0),
-        Layer.of("mean of the pair", Kind.MARKS, RELEASED, place(ends)[None], always(n), size=12.0, names=names),
+        Layer.from_arrays("string", Kind.LINES, RELEASED, string, turns, size=2.5),
+        Layer.from_arrays("step up from there", Kind.TRAILS, RELEASED, iterates, turns, size=1.5),
+        Layer.from_arrays("least density on the string", Kind.MARKS, LOWEST, lowest, turns, size=9.0),
+        Layer.from_arrays(
+            "mean of the pair", Kind.MARKS, RELEASED, place(ends)[None], always(n), size=12.0, names=names
+        ),
     ]
     if search.solution is None:
         return layers
     tail, head = (place(each[None])[None] for each in (search.iterates[-1], search.solution))
     walk, first = {"tail": tail, "head": head}, rows_at(n, {rounds: 0})
-    layers.append(Layer.of("walk to the solution", Kind.ARROWS, RELEASED, walk, first, size=2.0))
+    layers.append(Layer.from_arrays("walk to the solution", Kind.ARROWS, RELEASED, walk, first, size=2.0))
     name, ink = ("solution", RELEASED) if search.outcome == TRANSITION else ("solution, refused", REFUSED)
     if search.descents is not None:
         last = rows_at(n, {n - 1: 0})
-        layers.append(Layer.of("way up", Kind.LINES, ink, place(search.descents)[None], last, size=3.0))
+        layers.append(Layer.from_arrays("way up", Kind.LINES, ink, place(search.descents)[None], last, size=3.0))
     rows = rows_at(n, dict.fromkeys(range(rounds, n), 0))
-    return [*layers, Layer.of(name, Kind.MARKS, ink, head, rows, symbol="diamond", size=14.0)]
+    return [*layers, Layer.from_arrays(name, Kind.MARKS, ink, head, rows, symbol="diamond", size=14.0)]

@@ -147,7 +147,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
     return (*noise, *some(_sum(it), odds_of(it)))
 
 
-READING = Reading.of("morse", formulas, lambda _: WORDS, KAIROUZ)
+READING = Reading.from_file("morse", formulas, lambda _: WORDS, KAIROUZ)
 
 
 def _sigma(it: Known) -> float:

@@ -155,7 +155,7 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
         x=plane.x,
         y=plane.y,
         layers=(
-            Layer.of("How likely each place is", Kind.GRID, RELEASED, {"rect": rect, "value": value}),
+            Layer.from_arrays("How likely each place is", Kind.GRID, RELEASED, {"rect": rect, "value": value}),
             *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
             own_marks(run.record, plane, "Released point", RELEASED, run.released[row], "circle", 10.0),
             own_marks(run.record, plane, "Attacker's best guess", best, guess, "cross", 12.0),

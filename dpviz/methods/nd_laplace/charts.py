@@ -47,7 +47,7 @@ def radius_chart(nonprivate_radii: FloatArray, params: Params, d: int, measure: 
         x=distance_axis(epsilon, measure, float(edges[-1])),
         y=Axis("density", view=(0.0, 1.5 * float(density.max())), ticks=False),
         layers=(
-            Layer.of("Records' radii", Kind.BARS, SECRET_NOISE, bars, fill=0.5),
+            Layer.from_arrays("Records' radii", Kind.BARS, SECRET_NOISE, bars, fill=0.5),
             Layer.line(name, LAW, 0.5 * (edges[1:] + edges[:-1]), density, size=2.0),
         ),
     )
@@ -72,7 +72,7 @@ def density_scene(params: Params, words: Words, measure: Measure, where: str) ->
         f"{odds(100.0 * inside)} draws land inside. What would fall outside is spread over the box: the density "
         f"here is {number(1.0 / inside)} times as high as without walls."
     )
-    mark = Layer.of("Record", Kind.MARKS, PUBLIC, here, size=10.0)
+    mark = Layer.from_arrays("Record", Kind.MARKS, PUBLIC, here, size=10.0)
     return _map(
         words, measure, box, "Where its release goes, drawn again", "Density", np.sqrt(heat), caption, LAW, mark
     )
@@ -187,8 +187,8 @@ def _map(
         x=axes[0],
         y=axes[1],
         layers=(
-            Layer.of(name, Kind.GRID, ink, {"rect": rect, "value": value}),
-            Layer.of("Walls", Kind.SEGMENTS, PUBLIC, ends, size=1.5),
+            Layer.from_arrays(name, Kind.GRID, ink, {"rect": rect, "value": value}),
+            Layer.from_arrays("Walls", Kind.SEGMENTS, PUBLIC, ends, size=1.5),
             *more,
         ),
     )

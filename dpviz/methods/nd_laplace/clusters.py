@@ -211,7 +211,7 @@ def pair_scenes(run: NDLaplaceRun, view: View, clusters: ClustersCompared) -> tu
         ("Moved", run.released, clusters.nonprivate_matched),
     ):
         places = placed(unit[rows[flipped]], plane, rows[flipped])[None]
-        flips = Layer.of(name, Kind.MARKS, SECRET, places, symbol="cross", size=4.5)
+        flips = Layer.from_arrays(name, Kind.MARKS, SECRET, places, symbol="cross", size=4.5)
         scenes.append(_scene(run, view, title, unit[rows], labels, rows, Audience.CURATOR, flips))
     return scenes[0], scenes[1]
 
@@ -236,7 +236,7 @@ def _scene(
     plane = run.plane(view)
     group = np.where((labels < 0) | (labels >= MOST_GROUPS), NO_GROUP, labels).astype(np.uint8)[None]
     arrays: dict[str, FloatArray | ByteArray] = {"xy": placed(unit, plane, rows)[None], "group": group}
-    points = Layer.of("Points", Kind.POINTS, Ink(Role.CLUSTER, audience), arrays, size=SIZE, isolate=True)
+    points = Layer.from_arrays("Points", Kind.POINTS, Ink(Role.CLUSTER, audience), arrays, size=SIZE, isolate=True)
     n_groups = min(int(labels.max(initial=-1)) + 1, MOST_GROUPS)
     return Scene(
         title=title,
@@ -332,7 +332,7 @@ def _curve(
     ]
     if error is not None:
         edges = np.stack([x, y - half, y + half], axis=1)[None, None]
-        layers.insert(0, Layer.of("One standard error", Kind.BANDS, RELEASED, edges, fill=0.15))
+        layers.insert(0, Layer.from_arrays("One standard error", Kind.BANDS, RELEASED, edges, fill=0.15))
     return Plot(
         title=title,
         alt=f"{title}: {label} against {axis.label}.",

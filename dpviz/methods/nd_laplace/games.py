@@ -70,7 +70,7 @@ class Ground(Confidential):
     def marks(self, name: str, places: Points, role: Role, symbol: str, size: float, pick: str = "") -> Layer:
         """Return marks at `places` (m, 2) or (2,)."""
         xy, ink = self.project(places), Ink(role, self.audience)
-        return Layer.of(name, Kind.MARKS, ink, xy, symbol=symbol, size=size, pick=pick)
+        return Layer.from_arrays(name, Kind.MARKS, ink, xy, symbol=symbol, size=size, pick=pick)
 
 
 def invented(measure: Measure) -> Ground:
@@ -160,7 +160,9 @@ class LocationGame:
         """Return the map of a round; the answer is drawn only where `secret` is given, after the guess."""
         ground = self.ground
         layers = [
-            Layer.of("Map", Kind.SEGMENTS, Ink(Role.PUBLIC, ground.audience), edges_of(CORNERS)[None], size=1.0),
+            Layer.from_arrays(
+                "Map", Kind.SEGMENTS, Ink(Role.PUBLIC, ground.audience), edges_of(CORNERS)[None], size=1.0
+            ),
             ground.marks("Places to guess", self.places, Role.PUBLIC, "square", 5.0, PICK),
             ground.marks("Released point", game_round.release.points, Role.RELEASED, "circle", 13.0),
         ]

@@ -63,7 +63,7 @@ class Measure:
     shares: bool = False
 
     @classmethod
-    def of(cls, units: tuple[str, ...], params: Params, radius: float) -> Self:
+    def from_params(cls, units: tuple[str, ...], params: Params, radius: float) -> Self:
         """Return the radius in the unit that the parameters measure distances in."""
         if params.unit == "range":
             return cls(radius, shares=True)
@@ -151,7 +151,7 @@ def placed(unit: Points, plane: Projection, rows: Labels | None = None) -> Float
 def own_marks(record: int, plane: Projection, name: str, ink: Ink, unit: Points, symbol: str, size: float) -> Layer:
     """Return marks of a record's places (m, d), box units, in a picture with one frame."""
     xy = placed(unit, plane, np.full(len(unit), record))[None]
-    return Layer.of(name, Kind.MARKS, ink, xy, symbol=symbol, size=size)
+    return Layer.from_arrays(name, Kind.MARKS, ink, xy, symbol=symbol, size=size)
 
 
 def outlines(centers: FloatArray, radii: FloatArray, scales: FloatArray, plane: Projection) -> FloatArray:
@@ -226,7 +226,7 @@ def _layer(
     **style: Any,
 ) -> Layer:
     """Return a layer whose `rows` are given as {frame: row}."""
-    return Layer.of(name, kind, ink, arrays, rows_at(stage.clock.n_frames, rows), **style)
+    return Layer.from_arrays(name, kind, ink, arrays, rows_at(stage.clock.n_frames, rows), **style)
 
 
 def _crowd(unit: Points, before: Points, released: Points, stage: Stage) -> list[Layer]:

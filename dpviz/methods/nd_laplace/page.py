@@ -187,7 +187,7 @@ class NDLaplacePage(MethodPage):
         steps = [round(step * 10.0**power, 12) for power in range(top - 4, top + 1) for step in FRIENDLY]
         params = Params(unit=unit)
         radii = [step for step in steps if step <= longest][-N_RADII:]
-        looks = [PointsLook.of(dataset.units, params, radius) for radius in radii]
+        looks = [PointsLook.from_params(dataset.units, params, radius) for radius in radii]
         self.look = looks[controls.picked(RADIUS, [look.radius_words for look in looks])]
         self.values = {"unit": unit, "domain": str(controls.control(KNOBS["domain"]))}
 

@@ -75,12 +75,12 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     page_fields = ("look",)
 
     @classmethod
-    def of(
+    def from_result(
         cls, result: Result[PointsRelease, Step], params: Params, points: Points, words: Words, reference: None = None
     ) -> Self:
         """Return the run on `points` (n, d), data units; ε is per unit until the page names its radius."""
         del reference
-        look = PointsLook.of(words.units, params, 1.0)
+        look = PointsLook.from_params(words.units, params, 1.0)
         return cls(result, params, unit_records(points, words.box), words, look=look)
 
     # The run in numbers.
@@ -298,7 +298,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     # What is drawn.
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. `rng` draws what only shows the law."""
         plane, frames = self.plane(view), frames_of(self.params.domain)
         basis = f"ε = {number(self.level)} per {self.measure.radius_words}."

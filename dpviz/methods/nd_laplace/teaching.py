@@ -106,7 +106,7 @@ def _exp(level: float) -> float:
     return math.exp(level) if level < MOST_EXPONENT else math.inf
 
 
-READING = Reading.of("nd_laplace", formulas, lambda _: SYMBOLS)
+READING = Reading.from_file("nd_laplace", formulas, lambda _: SYMBOLS)
 
 
 # Two worlds: one record, moved many times.

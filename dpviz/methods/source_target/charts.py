@@ -54,7 +54,7 @@ def count_chart(release: SourceTargetRelease, step: SanitiseStep, refused: Label
 def _bars(name: str, ink: Ink, heights: FloatArray, first: int) -> Layer:
     start = first + np.arange(len(heights)) + (1.0 - BAR) / 2.0
     rect = np.stack([start, np.zeros(len(heights)), start + BAR, heights], axis=1)[None]
-    return Layer.of(name, Kind.BARS, ink, rect, fill=0.8)
+    return Layer.from_arrays(name, Kind.BARS, ink, rect, fill=0.8)
 
 
 def bound_chart(step: SanitiseStep, coreset_radius: float, nonprivate_difference: float) -> Scene:
@@ -77,7 +77,7 @@ def bound_chart(step: SanitiseStep, coreset_radius: float, nonprivate_difference
         y=Axis("", view=(0.0, float(len(lanes))), names=names),
         axes_public=False,
         layers=(
-            Layer.of("Mean change of cost", Kind.BARS, SECRET, rect, fill=0.5, names=names),
+            Layer.from_arrays("Mean change of cost", Kind.BARS, SECRET, rect, fill=0.5, names=names),
             Layer.line("Empty from here on", WRONG, (EMPTY, EMPTY), (0.0, len(lanes)), size=1.5, dash=True),
         ),
     )
@@ -93,7 +93,7 @@ class CostQuestion:
     params: Params = field(compare=False)
 
     @classmethod
-    def of(cls, params: Params, n_centers: Sequence[int]) -> CostQuestion:
+    def from_params(cls, params: Params, n_centers: Sequence[int]) -> CostQuestion:
         """Return the question about these k; the method and the k of `params` do not matter."""
         p, ball = params, params.ball
         ball_key = None if ball is None else (fingerprint(ball.center), ball.radius)

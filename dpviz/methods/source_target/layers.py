@@ -133,7 +133,7 @@ def average_layers(
     return [
         *layers,
         _layer("exact average", Kind.MARKS, SECRET, (AVERAGES, NOISE), exact, **style),
-        Layer.of("noise", Kind.SEGMENTS, SECRET_NOISE, noise, during, size=1.5, ids=tuple(range(len(places)))),
+        Layer.from_arrays("noise", Kind.SEGMENTS, SECRET_NOISE, noise, during, size=1.5, ids=tuple(range(len(places)))),
     ]
 
 
@@ -220,4 +220,4 @@ def _layer(
     **style: Any,
 ) -> Layer:
     """Return a layer that is drawn in some frames, and fades with no cluster."""
-    return Layer.of(name, kind, ink, arrays, rows_at(CLOCK.n_frames, dict.fromkeys(frames, 0)), **style)
+    return Layer.from_arrays(name, kind, ink, arrays, rows_at(CLOCK.n_frames, dict.fromkeys(frames, 0)), **style)

@@ -104,20 +104,26 @@ def change_scene(change: SourceChange, params: Params, words: Words, view: View)
     )
     layers = [
         *box_layer(Stage(plane, Clock(1, ("both",))), public=words.box_public),
-        Layer.of("Source record", Kind.POINTS, SECRET, dots(source[:: thinning(len(source))]), ALWAYS, size=3.0),
-        Layer.of("Target", Kind.POINTS, PLACES, dots(places), ALWAYS, size=4.0, symbol="square"),
-        Layer.of("Moves", Kind.ARROWS, UNPAID, {"tail": tails, "head": heads}, BOTH, size=1.5),
+        Layer.from_arrays(
+            "Source record", Kind.POINTS, SECRET, dots(source[:: thinning(len(source))]), ALWAYS, size=3.0
+        ),
+        Layer.from_arrays("Target", Kind.POINTS, PLACES, dots(places), ALWAYS, size=4.0, symbol="square"),
+        Layer.from_arrays("Moves", Kind.ARROWS, UNPAID, {"tail": tails, "head": heads}, BOTH, size=1.5),
         *(
-            Layer.of(name, Kind.MARKS, ink, plane(to_unit(points)[None]), rows, symbol=symbol, size=size)
+            Layer.from_arrays(name, Kind.MARKS, ink, plane(to_unit(points)[None]), rows, symbol=symbol, size=size)
             for name, ink, rows, points, symbol, size in marks
         ),
-        Layer.of("The record", Kind.MARKS, SECRET, source[None, [change.row]], BEFORE, symbol="ring", size=14.0),
+        Layer.from_arrays(
+            "The record", Kind.MARKS, SECRET, source[None, [change.row]], BEFORE, symbol="ring", size=14.0
+        ),
     ]
     if len(change.nonprivate_after) == len(change.nonprivate_before):
         tails, heads = (
             plane(to_unit(points[[change.row]])[None]) for points in (change.nonprivate_before, change.nonprivate_after)
         )
-        layers.append(Layer.of("It moves", Kind.ARROWS, SECRET, {"tail": tails, "head": heads}, BOTH, size=2.0))
+        layers.append(
+            Layer.from_arrays("It moves", Kind.ARROWS, SECRET, {"tail": tails, "head": heads}, BOTH, size=2.0)
+        )
     return Scene(
         title="One record, the same noise",
         alt=f"Both releases over each other: {change.n_centers_changed} of {len(second.selected)} new centers differ.",

@@ -312,8 +312,8 @@ class SourceTargetPage(MethodPage):
         k = min(params.n_centers, n_targets)
         budgets = sorted({*BUDGETS[self.budget.name], now})
         questions = [
-            CostQuestion.of(params, sorted({each for each in CENTERS if each <= n_targets} | {k})),
-            *(CostQuestion.of(self.params(budget), (k,)) for budget in budgets),
+            CostQuestion.from_params(params, sorted({each for each in CENTERS if each <= n_targets} | {k})),
+            *(CostQuestion.from_params(self.params(budget), (k,)) for budget in budgets),
         ]
         jobs = [Job(charts.run_many, (each, n_runs, seed), n_runs=N_PRIVATE * n_runs) for each in questions]
         costs: list[Costs | None] | None = self.answers(

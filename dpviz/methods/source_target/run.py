@@ -405,7 +405,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             ),
         )
 
-    def draw(self, view: View, *, rng: np.random.Generator) -> Scene:
+    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
         del rng
         plane = project(view, self.words, self.unit)

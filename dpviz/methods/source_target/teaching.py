@@ -228,4 +228,4 @@ def _bound(it: Known, scheme: SourceTargetScheme) -> Formula:
     )
 
 
-READING = Reading.of("source_target", formulas, lambda _: SYMBOLS | WORDS, KAIROUZ)
+READING = Reading.from_file("source_target", formulas, lambda _: SYMBOLS | WORDS, KAIROUZ)

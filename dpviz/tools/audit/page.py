@@ -122,7 +122,7 @@ _TABLE_WAIT = "wait-audit-table"
 _LIVE = "dpviz:audit-table-live"
 
 
-def draw() -> None:
+def draw_audit() -> None:
     """Draw the page."""
     follow()
     is_own = str(state.value(PAIR)) == "own"
@@ -568,4 +568,4 @@ def tab(page: PageFrame, method: str) -> None:
     st.button(MORE, type="tertiary", on_click=state.open_page, args=("audit", {METHOD.name: method}))
 
 
-PAGE = Page(draw, (METHOD, _modes(next(iter(AUDITED))), EPSILON, PAIR, RUNS, SEED), TITLE)
+PAGE = Page(draw_audit, (METHOD, _modes(next(iter(AUDITED))), EPSILON, PAIR, RUNS, SEED), TITLE)

@@ -39,7 +39,7 @@ class Counterparts(Confidential):
     n_clusters: int  # k
 
     @classmethod
-    def of(cls, found: FoundClusters, exact: FoundClusters) -> "Counterparts":
+    def match(cls, found: FoundClusters, exact: FoundClusters) -> "Counterparts":
         """Compare clusters of the same records, `found` by a release and the `exact` ones."""
         ari = adjusted_rand(exact.nonprivate_labels, found.nonprivate_labels)
         distances = cdist(found.centers, exact.centers)  # (m, k)

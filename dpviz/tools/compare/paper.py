@@ -296,15 +296,15 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
     if facts.rows_each > 1:
         rows = f"No: a person has up to {facts.rows_each} rows. The odds here are for all of them together."
 
-    def told(adjacency: Adjacency) -> str:
+    def format_odds(adjacency: Adjacency) -> str:
         so_far = _odds(before, adjacency, rows_each) if before.entries else "nothing to go by: 50 in 100"
         so_far = f"{so_far[:1].upper()}{so_far[1:]}"
         return f"{so_far}." if after is None else f"{so_far}. After this release: {_odds(after, adjacency, rows_each)}."
 
     return (
         ("Released so far", f"{_total(before)}{f' With this release: {_spent(after)}.' if after is not None else ''}"),
-        ("Did somebody take part? (coin flip: 50)", told(Adjacency.ADD_REMOVE)),
-        ("Which of two records was somebody's?", told(Adjacency.REPLACE)),
+        ("Did somebody take part? (coin flip: 50)", format_odds(Adjacency.ADD_REMOVE)),
+        ("Which of two records was somebody's?", format_odds(Adjacency.REPLACE)),
         ("Is the exact table in it?", EXACT.format(k=facts.n_clusters)),
         ("Counts per cluster", COUNTS),
         ("The table released last", table),

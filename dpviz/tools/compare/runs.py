@@ -175,7 +175,7 @@ def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> R
     """Repeat the first run of `part` and return what it released. Raises ValueError as the method does."""
     trial = trials(points, box, classes, part)[0]
     guarantee, clusters = _repeated(trial)
-    return RepeatedRun(guarantee, clusters, Counterparts.of(clusters, _exact(trial.source, trial.n_clusters)))
+    return RepeatedRun(guarantee, clusters, Counterparts.match(clusters, _exact(trial.source, trial.n_clusters)))
 
 
 def counterparts(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Counterparts | None, ...]:
@@ -187,7 +187,7 @@ def counterparts(points: Points, box: Box, classes: Labels | None, part: TrialPa
         except ValueError:  # the method's own words for a run that it refuses, as in its row
             found.append(None)
             continue
-        found.append(Counterparts.of(clusters, _exact(trial.source, trial.n_clusters)))
+        found.append(Counterparts.match(clusters, _exact(trial.source, trial.n_clusters)))
     return tuple(found)
 
 
@@ -307,7 +307,7 @@ def written(rows_of_parts: Mapping[TrialPart, Sequence[Row]]) -> bytes:
         }
         centers = [None if row[CENTERS] is None else packed(row[CENTERS], data.box) for row in rows]
         kept.append({"entry": one.entry, "epsilon": one.epsilon, **short, CENTERS: centers})
-    head = {"records": GivenRecords.of(data).digest, "versions": dict(versions()), "parts": kept}
+    head = {"records": GivenRecords.from_dataset(data).digest, "versions": dict(versions()), "parts": kept}
     return gzip.compress(json.dumps(head, separators=(",", ":")).encode(), mtime=0)
 
 
@@ -330,7 +330,7 @@ class Packaged:
     records: str  # the digest of the records that they are of
     rows: Mapping[tuple[str, float], tuple[Row, ...]]  # by method and ε, in the order of their noise seeds from 0 on
 
-    def of(self, digest: str, one: TrialPart) -> tuple[Row, ...] | None:
+    def find_rows(self, digest: str, one: TrialPart) -> tuple[Row, ...] | None:
         """Return the rows of a part of the runs on the records with this digest; None unless all of them came along."""
         rows = self.rows.get((one.entry, one.epsilon), ())
         inside = one.first + one.n_runs <= len(rows) and not one.parts

@@ -88,7 +88,7 @@ def log_stakes(met: tuple[bool, ...], probability: float) -> tuple[float, float]
 
 def support(values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> Support:
     """Return what the runs support with this confidence; `values` ascend."""
-    bets = _Bets.of(values, outcomes, probability, confidence)
+    bets = _Bets.from_runs(values, outcomes, probability, confidence)
     good = [i for i, share in enumerate(bets.shares) if share >= probability and not bets.ruled_out[i]]
     estimate = next((i for i in good if len(outcomes[values[i]]) >= ENOUGH), good[0] if good else None)
     # An end above the one that was shown is shown, too.
@@ -109,7 +109,7 @@ def next_value(
     all others. Then come by turns: of the values below that are not ruled out the one that is soonest, the estimate
     itself, and what brings the upper end of the interval down soonest.
     """
-    bets = _Bets.of(values, outcomes, probability, confidence)
+    bets = _Bets.from_runs(values, outcomes, probability, confidence)
     runs = [tuple(outcomes.get(value, ())) for value in values]
     left = [i for i in range(len(values)) if not bets.ruled_out[i]]
     good = [i for i in left if not runs[i] or bets.shares[i] >= probability]
@@ -154,7 +154,7 @@ class _Bets:
     least: float  # stake that decides an end
 
     @classmethod
-    def of(cls, values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> "_Bets":
+    def from_runs(cls, values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> "_Bets":
         runs = [tuple(outcomes.get(value, ())) for value in values]
         stakes = [log_stakes(each, probability) for each in runs]
         shares = tuple(sum(each) / len(each) if each else -1.0 for each in runs)

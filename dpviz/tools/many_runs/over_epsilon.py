@@ -58,7 +58,7 @@ def lloyd_reference(points: Points, box: Box, method: str, params: NamedParams, 
     full = algorithm.Params(**dict(params))
     result = algorithm.fit(points, box, full, rng=np.random.default_rng(seed))
     kind, words = run_class(method), Words("", box, (), ())
-    run = kind.of(result, full, points, words, kind.find_reference(points, words, result, full))
+    run = kind.from_result(result, full, points, words, kind.find_reference(points, words, result, full))
     assert isinstance(run, CentersRun)  # the others do not play over ε
     return run.reference.nonprivate_centers, run.best_cost
 

@@ -104,7 +104,7 @@ def each_run(
         key = kind.reference_key(own, result)
         if key not in references:
             references[key] = kind.find_reference(points, words, result, own)
-        yield replace(kind.of(result, own, points, words, references[key]), classes=classes)
+        yield replace(kind.from_result(result, own, points, words, references[key]), classes=classes)
 
 
 # -- What they lose --

@@ -335,11 +335,11 @@ def noisy_counts(n_people: int, n_runs: int, share: float, rng: np.random.Genera
 def audit_bound(share: float) -> EpsilonBound:
     """Audit the count: run it with you and without you."""
 
-    def draw(points: Points, n_runs: int, rng: np.random.Generator) -> FloatArray:
+    def count_runs(points: Points, n_runs: int, rng: np.random.Generator) -> FloatArray:
         return noisy_counts(len(points), n_runs, share, rng)
 
     worlds = np.zeros((N_COUNTED, 1)), np.zeros((N_COUNTED - 1, 1))
-    return epsilon_lower_bound(Batch(draw), *worlds, n_runs=N_RUNS, rng=np.random.default_rng(AUDIT_SEED))
+    return epsilon_lower_bound(Batch(count_runs), *worlds, n_runs=N_RUNS, rng=np.random.default_rng(AUDIT_SEED))
 
 
 def audit_answer() -> Answer:

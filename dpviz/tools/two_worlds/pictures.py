@@ -143,7 +143,7 @@ def _cut_layers(clouds: tuple[Cloud, Cloud], change: Change, view: View, words: 
     for world, cloud in enumerate(clouds):
         if cloud.cuts is None or view.principal:
             continue
-        cuts, plane = cloud.cuts, Plane.of(view, words)
+        cuts, plane = cloud.cuts, Plane.from_view(view, words)
         projected = plane.cuts(cuts.low, cuts.high, cuts.axes, cuts.positions)  # (c, p, 2)
         visible = projected[np.isfinite(projected).all(axis=(1, 2))]
         lines, counts = np.unique(visible.round(SAME), axis=0, return_counts=True)

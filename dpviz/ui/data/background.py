@@ -48,7 +48,7 @@ def below(dataset: Dataset) -> Dataset:
     return replace(dataset, ground=kept.on(place, float(box.high[place.axes[0]])))
 
 
-def draw(*, from_data: bool, public: bool) -> None:
+def draw_background(*, from_data: bool, public: bool) -> None:
     """Draw the field of the background's file, or what is kept of it and the way to remove it."""
     kept: Background | None = st.session_state.get(_KEPT)
     if kept is not None:

@@ -128,7 +128,7 @@ def pairs(table: Table, features: Sequence[str], place: tuple[str, str] | None =
         if answer(f"source:{name}") == DATA:
             typed.append(None)
             continue
-        both = _pair(_Bound.of(table, name, place))
+        both = _pair(_Bound.from_table(table, name, place))
         if both is None:
             return None
         typed.append(both)
@@ -217,7 +217,7 @@ class _Bound:
     most: float = LARGEST
 
     @classmethod
-    def of(cls, table: Table, name: str, place: tuple[str, str] | None) -> "_Bound":
+    def from_table(cls, table: Table, name: str, place: tuple[str, str] | None) -> "_Bound":
         """Return it for a column with bounds of its own; degrees are no thousands."""
         dates = name in table.dates or answer(f"source:{name}") == DATES
         return cls(f"of:{name}", table.decimal(name), dates, TURN if place is not None and name in place else LARGEST)
@@ -275,7 +275,7 @@ def draw_bounds(table: Table, features: Sequence[str], place: tuple[str, str] | 
             ends = "" if public else f" {write(bounds.low)} to {write(bounds.high)}"
             columns[1].caption(f"{title}{state.plain(ends)}: from the data, not private.")
             continue
-        _row(title, _Bound.of(table, name, place), columns[1:3])
+        _row(title, _Bound.from_table(table, name, place), columns[1:3])
         if is_place:
             columns[3].caption("degrees north" if place is not None and name == place[0] else "degrees east")
         else:

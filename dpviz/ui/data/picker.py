@@ -151,7 +151,7 @@ def pick(
         described = st.container()
     if waiting:
         with form:
-            upload.draw(None, problem, public=public)
+            upload.draw_upload(None, problem, public=public)
     elif data is not None and not public:
         with form:
             upload.say_doubts()
@@ -162,7 +162,7 @@ def pick(
 def _source(name: str, shelves: Mapping[str, DataCatalog], data: Described | None, *, public: bool) -> Source:
     """Draw the knobs of a set and return it."""
     if data is not None:
-        upload.draw(data, "", public=public)
+        upload.draw_upload(data, "", public=public)
         return source_of(data, public=public)
     if name == drawing.DRAW:
         dataset, key, link, sheet = drawing.source()

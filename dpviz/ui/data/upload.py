@@ -261,7 +261,7 @@ def _describe_like(before: Mapping[str, Any], reading: TableFormat) -> None:
     set_answers({**before, IMPORT: number})
 
 
-def draw(data: Described | None, problem: str, *, public: bool) -> None:
+def draw_upload(data: Described | None, problem: str, *, public: bool) -> None:
     """Draw the form, wide where it has the page to itself: while there is no data set."""
     if data is not None:
         table = _file(public=public)
@@ -270,7 +270,7 @@ def draw(data: Described | None, problem: str, *, public: bool) -> None:
             _columns(table, public=public)
             draw_bounds(table, form.features, form.place, public=public)
             if form.place is not None and form.projected is None:
-                background.draw(from_data=data.dataset.bounds_from_data, public=public)
+                background.draw_background(from_data=data.dataset.bounds_from_data, public=public)
             if not public:
                 say_effects(table, form, data.dataset, data.nonprivate_clipping)
         return

@@ -156,8 +156,8 @@ def test_equal_records_on_the_wall_are_drawn(name):
     params = method.Params(n_clusters=6, start_seed=1)
     result = method.fit(points, box, params, rng=np.random.default_rng(0))
     kind = RUNS[name]
-    told = kind.of(result, params, points, words, kind.find_reference(points, words, result, params))
-    assert pack(told.draw(View(), rng=np.random.default_rng(0)))
+    told = kind.from_result(result, params, points, words, kind.find_reference(points, words, result, params))
+    assert pack(told.draw_scene(View(), rng=np.random.default_rng(0)))
     assert pack(chart_of(told, "cost"))
 
 
@@ -169,7 +169,7 @@ def test_a_photograph_is_recolored(name):
     params = method.Params(n_clusters=3, start_seed=1)
     result = method.fit(points, box, params, rng=np.random.default_rng(0))
     kind = RUNS[name]
-    told = kind.of(result, params, points, words, kind.find_reference(points, words, result, params))
+    told = kind.from_result(result, params, points, words, kind.find_reference(points, words, result, params))
     image = told.recolored((6, 5, 3))
     assert image.shape == (6, 5, 3)
     assert image.dtype == np.uint8
@@ -198,7 +198,7 @@ def test_too_many_clusters_are_refused(tell, tell_family):
         release = dataclasses.replace(run.release, centers=np.zeros((251, 2)))
         result = dataclasses.replace(run.result, release=release)
         with pytest.raises(ValueError, match=r"251.*at most 250"):
-            type(run).of(result, run.params, points, run.words, run.reference)
+            type(run).from_result(result, run.params, points, run.words, run.reference)
 
 
 @given(st.integers(0, 10**7), st.integers(1, 1000))

@@ -182,8 +182,8 @@ def test_no_two_nodes_of_a_tree_stand_on_one_place(seed, n_cuts):
 @pytest.mark.parametrize("view", [View(), View(2, 0), View(1, 3, z=2, yaw=-70.0, pitch=35.0)])
 def test_cuts_and_cells_are_where_the_tree_has_them(tell_dpm, view):
     told = tell_dpm(5)
-    plane = Plane.of(view, told.words)
-    cells, cuts = told.cells, told.cells.drawn(Plane.of(view, told.words))
+    plane = Plane.from_view(view, told.words)
+    cells, cuts = told.cells, told.cells.drawn(Plane.from_view(view, told.words))
     for node in range(len(cells.axes)):
         axis = cells.axes[node]
         if axis not in plane.features:
@@ -209,7 +209,7 @@ def test_half_of_the_noise_stays_in_the_ring():
     center, sigma = np.full((1, 3), 0.5), np.array([[0.01, 0.03, 0.02]])
     draws = center + sigma * rng.standard_normal((40_000, 3))
     for view in (View(), View(2, 1), View(0, 1, z=2, yaw=25.0, pitch=40.0)):
-        plane = Plane.of(view, words)
+        plane = Plane.from_view(view, words)
         ring = plane.noise(center, sigma, np.zeros((1, 3)), np.ones((1, 3)))[0]
         spread = ring - plane.projection(center[0])
         # An ellipse: inverse of its second moments, for which the mean of cos^2 is 1/2.
@@ -276,7 +276,7 @@ def test_many_runs_are_the_algorithms_own(tell_dpm):
     many = run_many(box.from_unit(told.unit), box, told.params, 3, (1, 2))
     for run, rng in enumerate(np.random.default_rng((1, 2)).spawn(3)):
         release = dpm.fit(box.from_unit(told.unit), box, told.params, rng=rng).release
-        cells = Cells.of(release.tree, box)
+        cells = Cells.from_tree(release.tree, box)
         assert many.n_clusters[run] == len(release.centers)
         assert np.array_equal(many.positions[many.runs == run], cells.positions[cells.applied])
 

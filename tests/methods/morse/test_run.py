@@ -33,13 +33,13 @@ def tell(d=2, n=1500, seed=0, **options):
     params = algorithm.Params(**{"n_components": 12, "n_iterations": 2, "epsilon": 4.0, **options})
     points, words = records_of(d, n, seed), words_of(d)
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    run = MorseRun.of(result, params, points, words)
+    run = MorseRun.from_result(result, params, points, words)
     return dataclasses.replace(run, classes=np.arange(n) % 3)
 
 
 def scene(run, moves="cut", view=None):
     run = dataclasses.replace(run, look=LandscapeLook(moves))
-    return run.draw(view or View(), rng=np.random.default_rng(0))
+    return run.draw_scene(view or View(), rng=np.random.default_rng(0))
 
 
 def charts(run):
@@ -199,7 +199,7 @@ def other_world(run, n):
     )
     result = dataclasses.replace(run.result, trace=trace)
     points = run.words.box.from_unit(unit)
-    changed = MorseRun.of(result, run.params, points, run.words)
+    changed = MorseRun.from_result(result, run.params, points, run.words)
     # Classes that are met: another ARI than by chance.
     return dataclasses.replace(changed, classes=changed.nonprivate_clusters)
 
@@ -363,7 +363,7 @@ def test_many_runs_count_successes_before_and_after():
     again = run_many(data.points, data.box, data.labels, params, 3, 7)
     assert np.array_equal(runs.nonprivate_ari, again.nonprivate_ari)
     result = algorithm.fit(data.points, data.box, params, rng=np.random.default_rng([7, 0]))
-    run = MorseRun.of(result, params, data.points, words_of(2))
+    run = MorseRun.from_result(result, params, data.points, words_of(2))
     run = dataclasses.replace(run, words=dataclasses.replace(run.words, box=data.box))
     labels = algorithm.assign(result.release.mixture, algorithm.signed_points(data.points, data.box), 2)
     pairs = data.labels[:, None] == data.labels, labels[:, None] == labels

@@ -27,13 +27,13 @@ def tell(d=2, n=200, *, domain="none", unit="data", level=2.0, seed=0, words=Non
     params = algorithm.Params(epsilon=level / RADIUS, domain=domain, unit=unit)
     points = words.box.clip(records_of(d, n, seed))
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    run = NDLaplaceRun.of(result, params, points, words)
-    look = PointsLook.of(words.units, params, RADIUS)
+    run = NDLaplaceRun.from_result(result, params, points, words)
+    look = PointsLook.from_params(words.units, params, RADIUS)
     return dataclasses.replace(run, look=dataclasses.replace(look, record=record))
 
 
 def draw(run, view=None):
-    return run.draw(view or View(), rng=np.random.default_rng(0))
+    return run.draw_scene(view or View(), rng=np.random.default_rng(0))
 
 
 def other_world(run, names=None):

@@ -89,26 +89,26 @@ def test_observation_4_2_holds_on_its_pair(k):
 
 
 def test_a_question_is_named_by_what_decides_its_answer():
-    one = charts.CostQuestion.of(params(), (2, 5))
-    assert one == charts.CostQuestion.of(params(method="nas", n_centers=9), (2, 5))
-    assert hash(one) == hash(charts.CostQuestion.of(params(), (2, 5)))
+    one = charts.CostQuestion.from_params(params(), (2, 5))
+    assert one == charts.CostQuestion.from_params(params(method="nas", n_centers=9), (2, 5))
+    assert hash(one) == hash(charts.CostQuestion.from_params(params(), (2, 5)))
     for options in ({"epsilon": 1.0}, {"t": 40}, {"gamma": 0.2}, {"solver": "akm"}, {"ball": None}):
-        assert one != charts.CostQuestion.of(params(**options), (2, 5))
-    assert one != charts.CostQuestion.of(params(), (2,))
+        assert one != charts.CostQuestion.from_params(params(**options), (2, 5))
+    assert one != charts.CostQuestion.from_params(params(), (2,))
     moved = dataclasses.replace(params(), targets=PAIR.targets + 1e-9)
-    assert one != charts.CostQuestion.of(moved, (2, 5))
+    assert one != charts.CostQuestion.from_params(moved, (2, 5))
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 3.0}, {"epsilon": None, "rho": 3.0, "noise": "gaussian"}])
 def test_the_floor_is_below_every_private_method(budget):
-    costs = charts.run_many(PAIR.source, PAIR.box, charts.CostQuestion.of(params(**budget), (2, 8)), 3, 0)
+    costs = charts.run_many(PAIR.source, PAIR.box, charts.CostQuestion.from_params(params(**budget), (2, 8)), 3, 0)
     values = costs.nonprivate_costs
     assert values.shape == (len(charts.METHODS), 2, 3)
     assert np.isfinite(values).all()
     assert (values[charts.FLOOR] <= values[: charts.N_PRIVATE] * 1.02).all()
     assert (np.ptp(values[charts.N_PRIVATE :], axis=2) == 0).all(), "no noise, no difference"
     assert np.ptp(values[0], axis=1).max() > 0 or np.ptp(values[1], axis=1).max() > 0
-    again = charts.run_many(PAIR.source, PAIR.box, charts.CostQuestion.of(params(**budget), (2, 8)), 3, 0)
+    again = charts.run_many(PAIR.source, PAIR.box, charts.CostQuestion.from_params(params(**budget), (2, 8)), 3, 0)
     assert np.array_equal(values, again.nonprivate_costs)
     assert charts.medians(costs, 8)[charts.FLOOR] == pytest.approx(values[charts.FLOOR, 1, 0])
     one = charts.Costs((8,), values[:, 1:])

@@ -28,7 +28,7 @@ def run_of(d=2, n=400, seed=0, n_targets=60, **options):
     )
     points = records_of(d, n, seed)
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
-    run = SourceTargetRun.of(
+    run = SourceTargetRun.from_result(
         result, params, points, words, SourceTargetRun.find_reference(points, words, result, params)
     )
     run = dataclasses.replace(run, classes=np.arange(n) % 3, target_classes=np.arange(n_targets) % 3)
@@ -36,7 +36,7 @@ def run_of(d=2, n=400, seed=0, n_targets=60, **options):
 
 
 def scene(run, view=None):
-    return run.draw(view or View(), rng=np.random.default_rng(0))
+    return run.draw_scene(view or View(), rng=np.random.default_rng(0))
 
 
 def layer(run, name):
@@ -67,7 +67,7 @@ def other_world(run, n):
     result = dataclasses.replace(run.result, trace=trace)
     floor = SourceTargetRun.find_reference(points, run.words, result, run.params)
     floor = dataclasses.replace(floor, nonprivate_selected=np.arange(run.params.n_centers))
-    other = SourceTargetRun.of(result, run.params, points, run.words, floor)
+    other = SourceTargetRun.from_result(result, run.params, points, run.words, floor)
     return dataclasses.replace(other, classes=np.zeros(n, dtype=int), target_classes=run.target_classes, record=1)
 
 

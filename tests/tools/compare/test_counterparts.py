@@ -38,7 +38,7 @@ def test_a_small_cost_that_hides_a_group_which_does_not_exist_is_said():
     other = clusters(points, [*halves, [0.87, 0.825], *places[2:]])
     costs = [((points - each.centers[each.nonprivate_labels]) ** 2).sum() for each in (exact, other)]
     assert costs[1] < 1.02 * costs[0], "the cost does not show it"
-    found = Counterparts.of(other, exact)
+    found = Counterparts.match(other, exact)
     assert found.nonprivate_found == {0, 3, 4}, "a center beside the middle of two crowds is neither of them"
     assert found.nonprivate_ari < ALIKE[0][0]
     assert "3 of 5 clusters without privacy are found again" in found.sentence
@@ -48,7 +48,7 @@ def test_a_small_cost_that_hides_a_group_which_does_not_exist_is_said():
     assert again.value == "3 of 5"
     assert not words.public
     assert not again.public
-    same = Counterparts.of(clusters(points, exact.centers[::-1]), exact)
+    same = Counterparts.match(clusters(points, exact.centers[::-1]), exact)
     assert same.sentence == "All 5 clusters without privacy are found again (almost the same groups, ARI 1)."
 
 
@@ -57,7 +57,7 @@ def test_counterparts_are_those_of_brute_force_and_agreement_is_scikit_learns(se
     rng = np.random.default_rng(seed)
     points = rng.random((60, 2))
     exact, other = clusters(points, rng.random((k, 2))), clusters(points, rng.random((m, 2)))
-    found = Counterparts.of(other, exact)
+    found = Counterparts.match(other, exact)
     assert found.nonprivate_ari == adjusted_rand_score(exact.nonprivate_labels, other.nonprivate_labels)
     for i, center in enumerate(other.centers):
         lengths = [np.linalg.norm(center - each) for each in exact.centers]
@@ -70,9 +70,9 @@ def test_counterparts_are_those_of_brute_force_and_agreement_is_scikit_learns(se
     assert len(found.lines()) == m
     assert {len(line) for line in found.lines()} == {len(HEAD)}
     order = rng.permutation(m)
-    turned = Counterparts.of(clusters(points, other.centers[order]), exact)
+    turned = Counterparts.match(clusters(points, other.centers[order]), exact)
     assert turned.nonprivate_found == found.nonprivate_found, "centers have no order"
-    same = Counterparts.of(exact, exact)
+    same = Counterparts.match(exact, exact)
     assert same.nonprivate_found == set(range(k))
     assert (same.nonprivate_ari, same.alike) == (1.0, ALIKE[0][1])
     assert same.oddities == ""
@@ -81,7 +81,7 @@ def test_counterparts_are_those_of_brute_force_and_agreement_is_scikit_learns(se
 def test_groups_by_chance_are_other_ones():
     rng = np.random.default_rng(0)
     exact, chance = (FoundClusters(rng.random((4, 2)), rng.integers(4, size=5_000)) for _ in range(2))
-    found = Counterparts.of(chance, exact)
+    found = Counterparts.match(chance, exact)
     # The index of two random groupings has mean 0, and here a deviation below 0.001.
     assert abs(found.nonprivate_ari) < 0.006
     assert found.alike == OTHERS
@@ -111,7 +111,10 @@ def test_runs_are_repeated_to_the_bit_and_held_against_k_means_on_their_own_reco
 def test_over_runs_it_is_said_how_many_find_all_and_a_run_that_released_nothing_finds_none():
     points = np.array(list(itertools.product([0.1, 0.9], [0.2, 0.8])) * 5)
     exact = clusters(points, [[0.1, 0.2], [0.1, 0.8], [0.9, 0.2], [0.9, 0.8]])
-    whole, part = Counterparts.of(exact, exact), Counterparts.of(clusters(points, [[0.1, 0.5], [0.9, 0.5]]), exact)
+    whole, part = (
+        Counterparts.match(exact, exact),
+        Counterparts.match(clusters(points, [[0.1, 0.5], [0.9, 0.5]]), exact),
+    )
     assert typical([whole, whole, part]).startswith(
         "Are they the same clusters? 2 of three runs find all four clusters that k-means finds without privacy"
     )
@@ -121,5 +124,5 @@ def test_over_runs_it_is_said_how_many_find_all_and_a_run_that_released_nothing_
 
 def test_nothing_of_it_is_in_a_repr():
     points = np.random.default_rng(0).random((30, 2))
-    found = Counterparts.of(clusters(points, [[0.123, 0.5]]), clusters(points, [[0.2, 0.5], [0.7, 0.1]]))
+    found = Counterparts.match(clusters(points, [[0.123, 0.5]]), clusters(points, [[0.2, 0.5], [0.7, 0.1]]))
     assert "0.1" not in repr(found)

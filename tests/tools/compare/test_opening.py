@@ -17,7 +17,7 @@ TIMED = (*runs.DROPPED, "processor_seconds", CENTERS)
 
 
 def digest():
-    return GivenRecords.of(runs.dataset()).digest
+    return GivenRecords.from_dataset(runs.dataset()).digest
 
 
 def test_every_run_of_the_page_as_it_opens_is_there():
@@ -29,14 +29,14 @@ def test_every_run_of_the_page_as_it_opens_is_there():
     assert len(entries) == 5
     for key in entries:
         for epsilon in EPSILONS:
-            rows = packaged().of(digest(), runs.part(key, epsilon))
+            rows = packaged().find_rows(digest(), runs.part(key, epsilon))
             assert rows is not None
             assert [row["noise_seed"] for row in rows] == list(range(N_RUNS))
 
 
 def test_other_runs_are_not_there():
     part = runs.part("dpm", 1.0)
-    assert packaged().of("other records", part) is None
+    assert packaged().find_rows("other records", part) is None
     for change in (
         {"first": 25, "n_runs": 10},
         {"n_clusters": 4},
@@ -47,7 +47,7 @@ def test_other_runs_are_not_there():
         {"parts": True},
     ):
         fields = {name: getattr(part, name) for name in TrialPart.__dataclass_fields__}
-        assert packaged().of(digest(), TrialPart(**{**fields, **change})) is None, change
+        assert packaged().find_rows(digest(), TrialPart(**{**fields, **change})) is None, change
 
 
 @pytest.mark.parametrize("key", [key for key, entry in ENTRIES.items() if entry.entry.on])
@@ -55,7 +55,7 @@ def test_other_runs_are_not_there():
 def test_runs_made_anew_are_the_same(key, epsilon, first):
     """Releases to the bit, as far as the file writes them, on every processor; costs up to the order of their sums."""
     part = runs.part(key, epsilon, first, 2)
-    kept, made = packaged().of(digest(), part), runs.made(part)
+    kept, made = packaged().find_rows(digest(), part), runs.made(part)
     box = runs.dataset().box
     for old, new in zip(kept, made, strict=True):
         assert set(old) == set(new) - set(runs.DROPPED)
@@ -79,7 +79,7 @@ def test_the_first_maps_are_typical():
     inside = []
     for key in (key for key, entry in ENTRIES.items() if entry.entry.on):
         for epsilon in EPSILONS:
-            costs = np.array([row["inertia_ratio"] for row in packaged().of(digest(), runs.part(key, epsilon))])
+            costs = np.array([row["inertia_ratio"] for row in packaged().find_rows(digest(), runs.part(key, epsilon))])
             low, high = np.quantile(costs, [0.1, 0.9])
             inside.append(low <= costs[TYPICAL] <= high)
     assert np.mean(inside) > 0.8

@@ -324,7 +324,9 @@ def test_centers_are_in_the_columns_own_units_and_places_in_degrees():
         data = table.dataset(
             ("lat", "lon", "age"), box=box, place=("lat", "lon"), scaling=scaling, units=("", "", "years")
         )
-        columns, cells = report._centers(data.points[:3], Words.of(data))  # records as centers: known in degrees
+        columns, cells = report._centers(
+            data.points[:3], Words.from_dataset(data)
+        )  # records as centers: known in degrees
         assert sorted(columns) == ["age (years)", "latitude (°)", "longitude (°)"]
         shown = {name: [float(row[1 + i]) for row in cells] for i, name in enumerate(columns)}
         np.testing.assert_allclose(shown["latitude (°)"], rows[:3, 0], atol=6e-5)

@@ -260,7 +260,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     else:
         interval = repaired_interval(records, plan.interval_epsilon, plan.root_count, rng=interval_rng)
     yield PlanStep(plan, interval, records.n, (*plan.events, *interval.events))
-    tree = Growth.from_root(records, SplitCandidates.of(interval.fractions), plan.root_count)
+    tree = Growth.from_root(records, SplitCandidates.from_fractions(interval.fractions), plan.root_count)
     levels = 0
     for step in grow(tree, plan, Weights(params.t, params.q, params.emptiness_weight, published), rng=tree_rng):
         levels += 1

@@ -48,7 +48,7 @@ class SplitCandidates:
     numbers: IntArray
 
     @classmethod
-    def of(cls, fractions: FloatArray) -> "SplitCandidates":
+    def from_fractions(cls, fractions: FloatArray) -> "SplitCandidates":
         """Count floor(1 / fraction) candidates an axis, FINEST at most; the last part of an interval holds none."""
         fractions = np.maximum(fractions, 1.0 / FINEST)
         # 1/(1/49) is a hair below 49.

@@ -195,7 +195,7 @@ CODE = "The calls behind the frontier above: the same records, runs and seeds."
 _CLICK = "dpviz:compare-click"
 
 
-def draw() -> None:
+def draw_compare() -> None:
     """Draw the page."""
     follow_choice("audience", frame.AUDIENCE, KEY)
     page = frame.start(TITLE, compare.TERMS, public_picture=False)
@@ -399,4 +399,4 @@ def _follow(picture: LiveState, one: Series, place: str) -> None:
 
 
 OWN = (*KNOBS, *CHOICES, *tabs.KNOBS, *report.KNOBS, groups.CURVE)
-PAGE = Page(draw, OWN, TITLE)
+PAGE = Page(draw_compare, OWN, TITLE)

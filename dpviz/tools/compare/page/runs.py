@@ -129,7 +129,7 @@ def own_default(source: Source, knob: Knob) -> Knob:
     """Return the knob with the default that it has on these records."""
     if knob is CLUSTERS:
         return source.suited(knob)
-    if knob is GRID and not source.own and GivenRecords.of(source.dataset).digest == packaged().records:
+    if knob is GRID and not source.own and GivenRecords.from_dataset(source.dataset).digest == packaged().records:
         return replace(GRID, default="all")  # their runs came along, and are there at once
     return knob
 
@@ -182,8 +182,8 @@ def gathered(
     name: Hashable = (source.key, tuple(parts) if of is None else of[0])
     cache = dict(_cache(source, place))
     if not source.own:  # what the package has of them came along
-        digest = GivenRecords.of(source.dataset).digest
-        packed = {part: packaged().of(digest, part) for part in parts}
+        digest = GivenRecords.from_dataset(source.dataset).digest
+        packed = {part: packaged().find_rows(digest, part) for part in parts}
         cache = {part: runs for part, runs in packed.items() if runs is not None} | cache
     is_stopped = st.session_state.get(f"{_STOPPED}:{place}") == name
     missing = [part for part in parts if part not in cache]

@@ -223,7 +223,9 @@ def _draw_curve(frame: PageFrame, question: CompareQuestion, price: float) -> No
     if source.own:
         names = {"what": "private curve of cost against k", "method": "k_curve", "title": "Private curve for k"}
         day = release_ledger.today()
-        entry = ReleaseEntry.of(curve.guarantee, curve.events, **names, day=day, origin="private curve for k")
+        entry = ReleaseEntry.from_guarantee(
+            curve.guarantee, curve.events, **names, day=day, origin="private curve for k"
+        )
         release_ledger.add_entry(source, entry)
 
 

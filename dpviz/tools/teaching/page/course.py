@@ -34,7 +34,7 @@ _PLAYS = "dpviz:chapter-plays"
 _PACE = 1.2  # s from one step to the next
 
 
-def draw() -> None:
+def draw_course() -> None:
     """Draw the page."""
     state.begin()
     frame.dress(STYLE)
@@ -189,4 +189,4 @@ def chapter_picture(name: str, value: object, *, answered: bool) -> Scene:
     return CHAPTERS[name].picture(value, answered=answered)
 
 
-PAGE = Page(draw, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, group=LEARN)
+PAGE = Page(draw_course, (CHAPTER, *(chapter.control for chapter in CHAPTERS.values())), TITLE, group=LEARN)

@@ -22,7 +22,7 @@ UNKNOWN = "which is not in the glossary. Search for it, or look through the list
 _SEARCH = "glossary:search"
 
 
-def draw() -> None:
+def draw_glossary() -> None:
     """Draw the page."""
     with words_page(TITLE, LEAD):
         slug = state.opening_query().get(TERM, "")
@@ -60,4 +60,4 @@ def _link(to: str, words: str) -> str:
     return f'<a href="{escape(to)}" target="_blank">{escape(words)}</a>'
 
 
-PAGE = Page(draw, title=TITLE, group=LEARN)
+PAGE = Page(draw_glossary, title=TITLE, group=LEARN)

@@ -468,7 +468,7 @@ ROOM = """
 _STILLS = served("stills")
 
 
-def draw() -> None:
+def draw_plans() -> None:
     """Draw the page."""
     contents: dict[str, Callable[[], object]] = {
         "plan45": lambda: _plan(45),
@@ -589,4 +589,4 @@ def _drawings() -> dict[str, bytes]:
     return {name: text.encode() for name, text in (chapters | methods).items()}
 
 
-PAGE = Page(draw, (BIG, BARE, TAB), title=TITLE, group=LEARN)
+PAGE = Page(draw_plans, (BIG, BARE, TAB), title=TITLE, group=LEARN)

@@ -165,7 +165,7 @@ _BEGIN = served("begin", styles=("address",))
 _answers = state.session_value("dpviz:quiz-answers", dict[int, int])  # of the questions' numbers
 
 
-def draw() -> None:
+def draw_quiz() -> None:
     """Draw the page: a question, or the results after the last one."""
     with words_page(TITLE, LEAD):
         at = int(st.session_state.get(_AT, 0))
@@ -222,4 +222,4 @@ def _show_results() -> None:
     st.html(f'<div class="dpviz-words">{"".join(cards)}</div>')
 
 
-PAGE = Page(draw, title=TITLE, group=LEARN)
+PAGE = Page(draw_quiz, title=TITLE, group=LEARN)

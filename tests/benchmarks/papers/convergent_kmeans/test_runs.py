@@ -99,7 +99,7 @@ def test_the_countings_by_hand():
     assert found.iterations("past").tolist() == [6, 4]
     assert found.iterations("future").tolist() == [6, 8]
     assert found.passes("future").tolist() == [2, 2]
-    assert reach_and_angle(found.of("past")) == pytest.approx((0.6, math.degrees(0.2)))
+    assert reach_and_angle(found.select("past")) == pytest.approx((0.6, math.degrees(0.2)))
 
 
 def test_the_bounds_by_hand():

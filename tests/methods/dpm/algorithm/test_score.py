@@ -82,7 +82,7 @@ def test_a_steeper_inner_part_is_refused(t, q):
 
 
 # One axis of three intervals, so six bins; a data set is how many records each bin has.
-FEW = SplitCandidates.of(np.array([1.0 / 3.0]))
+FEW = SplitCandidates.from_fractions(np.array([1.0 / 3.0]))
 SPOTS = (np.arange(6) + 0.5) / 6.0
 
 
@@ -230,7 +230,7 @@ def test_bins_count_what_brute_force_counts(n, d, number, seed, nodes):
     points = rng.normal(0.5, 0.5, (n, d))  # a third of them outside
     fractions = np.full(d, 1.0 / number) * rng.choice([1.0, 0.83], size=d)
     where = rng.integers(-1, nodes, size=n)
-    candidates = SplitCandidates.of(fractions)
+    candidates = SplitCandidates.from_fractions(fractions)
     counts, ranks = interval_counts(binned(quantized(points, Box.cube(0, 1, d)), candidates), where, nodes, candidates)
     unit = np.clip(points, 0, 1)
     for node, axis in itertools.product(range(nodes), range(d)):
@@ -244,7 +244,7 @@ def test_bins_count_what_brute_force_counts(n, d, number, seed, nodes):
 
 def test_candidates_fill_an_axis_and_never_leave_it():
     fractions = np.array([1 / 49, 1 / 16, 0.3, 1.0, 1e-9])
-    candidates = SplitCandidates.of(fractions)
+    candidates = SplitCandidates.from_fractions(fractions)
     assert candidates.numbers.tolist() == [49, 16, 3, 1, 4096]
     positions = candidates.positions
     assert np.nanmin(positions) > 0
