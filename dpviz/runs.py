@@ -89,7 +89,7 @@ def run(
         guarantee, events = price_of(algorithm.fit, dataset.box, parameters, rows_per_person)
         return on_data(guarantee, dataset), events
 
-    charge(algorithm.title, price, lambda: len(dataset.points) if records is None else records.n)
+    charge(algorithm.title, price, data)
     with without_charge():
         result: Result[Release, Step] = algorithm.fit(points, dataset.box, parameters, rng=rng)
     kind = algorithm.run if isinstance(algorithm, Method) else run_class(algorithm.name)

@@ -1,15 +1,18 @@
 """Open budgets: every release made meanwhile is added up, and refused before it exceeds the budget."""
 
+import functools
 import math
 import multiprocessing
 import numbers
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -30,16 +33,18 @@ Part: TypeAlias = tuple[str, str | int]  # a public column, and the value in it 
 NEIGHBORS = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
 _OPEN: list["OpenBudget"] = []  # of this process, in whatever thread a release is made
 _LOCK = Lock()
-# Parts that are open here, each with its budget and the number of its records, None where it is not known. Another
-# thread does not see them: its releases count as if they were on all records, which is never too little.
-_PARTS: ContextVar[tuple[tuple["OpenBudget", Part, int | None], ...]] = ContextVar("parts", default=())
+# Parts that are open here, each with its budget and its records. Another thread does not see them: its releases count
+# as if they were on all records, which is never too little.
+_PARTS: ContextVar[tuple[tuple["OpenBudget", Part, object], ...]] = ContextVar("parts", default=())
 STATED_DELTA = 1e-9  # where epsilon of zCDP is read off that came without a delta; ours
 ROWS = (
     "One person has at most {rows} rows: the limits count all of them together, {rows} times the ε of one row. Who has "
     "more is protected less."
 )
+# Environment variable that processes inherit: the files, one per line, that exist while their processes have budgets.
+MARKS = "DPVIZ_BUDGETS"
 ELSEWHERE = (
-    "A budget is open in the process that started this one, which does not see what is released here. {title} was not "
+    "A budget is open in a process that started this one, which does not see what is released here. {title} was not "
     "run. Use n_jobs=1, or threads: joblib.parallel_config(backend='threading')."
 )
 
@@ -132,7 +137,8 @@ class OpenBudget:
         """Count the releases of this block as ones on the records that have one value in one public column.
 
         Of a pandas frame the block is given the rows with this value, without the column; anything else is given back
-        as it is, and you keep that all its records have the value. A release on more records than those is refused.
+        as it is, and you keep that all its records have the value. A release on any other records is refused, also if
+        somebody changed the rows or left out columns that have no names.
 
             for region in ("north", "south"):
                 with b.part(frame, region=region) as rows:
@@ -179,8 +185,7 @@ class OpenBudget:
             frame = cast("pd.DataFrame", records)
             chosen = [isinstance(each, str | int | float) and each == which for each in frame[column].tolist()]
             rows = cast(T, frame.loc[np.array(chosen, dtype=bool)].drop(columns=column))
-        shape = getattr(getattr(rows, "points", rows), "shape", (None,))  # of an array, a frame or a data set
-        token = _PARTS.set((*_PARTS.get(), (self, (column, which), shape[0])))
+        token = _PARTS.set((*_PARTS.get(), (self, (column, which), rows)))
         try:
             yield rows
         finally:
@@ -229,6 +234,7 @@ class OpenBudget:
             _OPEN.append(self)
             with suppress(FileExistsError):
                 os.close(os.open(_mark(self._process), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.environ[MARKS] = "\n".join(dict.fromkeys((*_marks(), _mark(self._process))))
         return self
 
     def __exit__(
@@ -240,15 +246,16 @@ class OpenBudget:
             if not any(each._process == os.getpid() for each in _OPEN):
                 with suppress(FileNotFoundError):
                     os.unlink(_mark(os.getpid()))
+                os.environ[MARKS] = "\n".join(each for each in _marks() if each != _mark(os.getpid()))
 
     def _check_open(self) -> None:
         if self not in _OPEN:
             raise ValueError("The budget is not open, so that nothing would be counted. Use it within `with budget:`.")
 
     @property
-    def _opened(self) -> tuple[Part, int | None] | None:
-        """The part of this budget that is open here, with the number of its records."""
-        return next(((part, n) for budget, part, n in _PARTS.get() if budget is self), None)
+    def _opened(self) -> tuple[Part, object] | None:
+        """The part of this budget that is open here, with its records."""
+        return next(((part, rows) for budget, part, rows in _PARTS.get() if budget is self), None)
 
     def _sum(self, cost: Callable[[Claim], float], part: Part | None = None) -> float:
         """Add up `cost` over the releases that see one record: of `part`, in other columns where it costs most."""
@@ -267,13 +274,14 @@ class OpenBudget:
         )
         return math.fsum((*whole, *seen))
 
-    def _add(self, title: str, guarantee: Guarantee, events: Sequence[Event], n: int | None) -> None:
-        """Add a release on `n` records; raises BudgetError beyond the budget, and `charge` takes it out again."""
-        part, most = self._opened or (None, None)
-        if part is not None and n is not None and most is not None and n > most:
+    def _add(self, title: str, guarantee: Guarantee, events: Sequence[Event], records: object) -> None:
+        """Add a release on `records`; raises BudgetError beyond the budget, and `charge` takes it out again."""
+        part, rows = self._opened or (None, None)
+        if part is not None and records is not None and not _are_rows_of(rows, records):
             raise BudgetError(
-                f"{title} was given more records than the part {_named(part)} has. It was not run. Give it what the "
-                "block is given: `with budget.part(data, ...) as rows`."
+                f"{title} was given records that the part {_named(part)} does not have. It was not run. Give it the "
+                "rows of the block, `with budget.part(data, ...) as rows`, as they are. Scale them and choose columns "
+                "before the part; only columns of a frame may be chosen within it."
             )
         spent = Spent(title, self._claim(title, guarantee, events, part), part)
         self.releases = (*self.releases, spent)
@@ -332,14 +340,12 @@ class OpenBudget:
         return claim
 
 
-def charge(
-    title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]], n: Callable[[], int | None] = lambda: None
-) -> None:
+def charge(title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]], records: object = None) -> None:
     """Add a release that is about to be made to all budgets that are open in this process.
 
-    `price` returns the release's cost, from public inputs alone; it is called only where a budget is open. `n` returns
-    the number of records, which a part of a budget is held against. Raises BudgetError, with nothing added anywhere,
-    where one of them does not allow it.
+    `price` returns the release's cost, from public inputs alone; it is called only where a budget is open. `records`
+    are the caller's, and must be rows of the open part; None if they are not known. Raises BudgetError, with nothing
+    added anywhere, where one of them does not allow it.
     """
     if is_open_elsewhere():
         raise BudgetError(ELSEWHERE.format(title=title))
@@ -350,7 +356,7 @@ def charge(
         before = [(each, each.releases) for each in _OPEN]
         try:
             for each in _OPEN:
-                each._add(title, guarantee, events, n())
+                each._add(title, guarantee, events, records)
         except BudgetError:
             for each, releases in before:
                 each.releases = releases
@@ -363,6 +369,24 @@ def _epsilon(claim: Claim) -> float:
 
 def _rho(claim: Claim) -> float:
     return claim.epsilon**2 / 2 if claim.rho is None else claim.rho
+
+
+def _are_rows_of(rows: object, records: object) -> bool:
+    """Return whether all `records`, counted, are rows of a part; columns are found by their names."""
+    if records is rows:
+        return True
+    if isinstance(records, str | os.PathLike) or isinstance(rows, str | os.PathLike):
+        return isinstance(rows, str | os.PathLike) and str(records) == str(rows)
+    names, ours = (list(getattr(each, "columns", getattr(each, "feature_names", ()))) for each in (records, rows))
+    try:
+        if names and ours:
+            rows = cast(Any, rows)[names] if hasattr(rows, "columns") else rows
+        left, right = (np.asarray(getattr(each, "points", each), dtype=np.float64) + 0.0 for each in (records, rows))
+    except (KeyError, TypeError, ValueError):
+        return False
+    if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1]:
+        return False
+    return not Counter(row.tobytes() for row in left) - Counter(row.tobytes() for row in right)
 
 
 def _named(part: Part) -> str:
@@ -413,15 +437,33 @@ def is_open() -> bool:
 
 
 def is_open_elsewhere() -> bool:
-    """Whether a budget is open in the process that started this one, which does not count releases of this one.
+    """Whether a budget is open in a process that started this one, however many others and shells are in between.
 
-    A copied process (fork) has the budgets of the other one; any other reads the file that marks them.
+    No such process counts releases of this one. A copied process (fork) has the budgets of the other one. Any other
+    reads the files that mark them: of its ancestors, and those in the environment that it inherited.
     """
-    here, parent = os.getpid(), multiprocessing.parent_process()
+    here = os.getpid()
     if any(each._process != here for each in _OPEN):
         return True
-    above = {os.getppid(), *(() if parent is None else (parent.pid,))}
-    return any(os.path.exists(_mark(process)) for process in above if process is not None)
+    above = (_mark(each) for each in _ancestors(here, os.getppid()))
+    return any(os.path.exists(each) for each in (*above, *_marks()) if each != _mark(here))
+
+
+@functools.lru_cache(maxsize=1)
+def _ancestors(process: int, parent: int) -> tuple[int, ...]:
+    """Return the processes above this one; without /proc only the nearest, and the one that multiprocessing knows."""
+    started_by = multiprocessing.parent_process()
+    found = [parent, *(() if started_by is None or started_by.pid is None else (started_by.pid,))]
+    with suppress(OSError, ValueError):
+        while found[0] > 1:
+            # proc(5): the state and then the parent follow the name, which is in parentheses and may have any signs.
+            status = Path(f"/proc/{found[0]}/stat").read_text("utf-8", "replace")
+            found.insert(0, int(status.rpartition(")")[2].split()[1]))
+    return tuple(each for each in found if each != process)
+
+
+def _marks() -> list[str]:
+    return os.environ.get(MARKS, "").splitlines()
 
 
 def _mark(process: int) -> str:
@@ -430,8 +472,8 @@ def _mark(process: int) -> str:
 
 
 charge_with(
-    lambda fit, box, params: charge(
-        getattr(sys.modules.get(fit.__module__), "TITLE", fit.__module__), lambda: price_of(fit, box, params)
+    lambda fit, points, box, params: charge(
+        getattr(sys.modules.get(fit.__module__), "TITLE", fit.__module__), lambda: price_of(fit, box, params), points
     )
 )
 with suppress(OSError):

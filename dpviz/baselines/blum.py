@@ -39,7 +39,7 @@ def fit(
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     differs = ("the noise is Laplace noise of pure ε", CENTERED)
     guarantee = noisy_guarantee(params, params.epsilon, PAPER, differs=differs)

@@ -47,7 +47,7 @@ def fit(
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     used = params.n_iterations is None or trace[0].seeds is not None  # the number of records
     size = (params.n_public, adjacency_of(params.adjacency))

@@ -41,7 +41,7 @@ def fit(
     The release is epsilon (1 - 2^-T)-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made
     of records; a private start spends its share first. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     unspent = 0.5 ** len(trace)
     if starts_private(params.start, params.initial_centers):  # a grid of one cell spends less, never more

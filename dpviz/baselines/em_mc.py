@@ -159,7 +159,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     run = _EmMcRun.start_run(points, box, params, rng=rng)
     trace = tuple(run.steps())
     last = trace[-1]

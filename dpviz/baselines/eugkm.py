@@ -187,7 +187,7 @@ def fit(
     The proof is in the module's docstring. In many columns the grid is coarse, in more than 16 it is one cell, and the
     caveats say so. Points may come in chunks. Raises ValueError for bad points and a grid of more than MAX_CELLS cells.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
     places = _places(last.grid, params.is_even)

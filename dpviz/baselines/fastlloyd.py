@@ -137,7 +137,7 @@ def fit(
     made of records. Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or
     centers.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     run = _FastLloydRun.start_run(points, box, params, rng=rng)
     trace = tuple(run.steps())
     make_release = functools.partial(BoundedRelease, radii=run.radii)

@@ -97,7 +97,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
     release = BlocksRelease(

@@ -43,7 +43,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     Nothing is private: every released center is an exact mean. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     claim = Claim(math.inf, 0.0, Adjacency.ADD_REMOVE, PAPER)
     return collected(trace, box, params, Guarantee(claim, None, (*start_caveats(params), CAVEAT)))

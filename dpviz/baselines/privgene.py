@@ -113,7 +113,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     events = tuple(event for step in trace for event in step.events)
     adjacency = adjacency_of(params.adjacency)

@@ -153,8 +153,8 @@ class Steps(Protocol[P_contra, S_co]):
 
 
 AnyFit: TypeAlias = Callable[..., Result[Release, Step]]
-# Called with a run's fit, box and parameters.
-Charge: TypeAlias = Callable[[AnyFit, Box, object], None]
+# Called with the fit, points, box and parameters of a run.
+Charge: TypeAlias = Callable[[AnyFit, object, Box, object], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -300,11 +300,19 @@ class Catalogue(dict[str, A]):
         raise KeyError(name)
 
 
-def check_arguments(box: Box, params: object, kind: type, rng: np.random.Generator, fit: AnyFit | None = None) -> None:
+def check_arguments(
+    box: Box,
+    params: object,
+    kind: type,
+    rng: np.random.Generator,
+    fit: AnyFit | None = None,
+    points: object = None,
+) -> None:
     """Validate the arguments that all `fit` functions share: a `Box`, parameters of the method's `kind`, a Generator.
 
     Raises TypeError otherwise, because a call from a notebook is seldom type-checked, and a `None` would fail deep
-    inside. `fit` is the called function, whose run is charged to the open budgets. Raises the errors of `charge_run`.
+    inside. `fit` is the called function, whose run on `points` is charged to the open budgets. Raises the errors of
+    `charge_run`.
     """
     if not isinstance(box, Box):
         raise TypeError(
@@ -323,7 +331,7 @@ def check_arguments(box: Box, params: object, kind: type, rng: np.random.Generat
             f"Pass rng=np.random.default_rng({seed}); whoever knows the seed can take the noise away."
         )
     if fit is not None:
-        charge_run(fit, box, params)
+        charge_run(fit, points, box, params)
 
 
 def _given(value: object) -> str:
@@ -340,11 +348,11 @@ def charge_with(charge: Charge) -> None:
     _CHARGES.append(charge)
 
 
-def charge_run(fit: AnyFit, box: Box, params: object) -> None:
-    """Charge a run of `fit` to the open budgets, once; raises BudgetError if one does not allow it."""
+def charge_run(fit: AnyFit, points: object, box: Box, params: object) -> None:
+    """Charge a run of `fit` on `points` to the open budgets, once. Raises BudgetError if one does not allow it."""
     if not _CHARGED.get():
         for charge in _CHARGES:
-            charge(fit, box, params)
+            charge(fit, points, box, params)
 
 
 @contextmanager

@@ -107,12 +107,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
     guarantee_: Guarantee
     epsilon_spent_: float
 
-    def _released(self, points: Any, box: Box) -> Result[Any, Step]:
-        """Run the method once on `points` (n, d) or chunks, charged to the open budgets first."""
+    def _released(self, points: Any, box: Box, X: Any) -> Result[Any, Step]:
+        """Run the method once on `points` (n, d) or chunks made of `X`, charged to the open budgets first."""
         check_rows(self.rows_per_person)
         params = self._params(box)
-        price, n = lambda: self._price(box, params), lambda: points.n if isinstance(points, Chunks) else len(points)
-        charge(type(self).__name__, price, n)
+        charge(type(self).__name__, lambda: self._price(box, params), X)
         if _is_searched():
             warnings.warn(CHOSEN if is_open() else SEARCHED, PrivacyLeakWarning, stacklevel=3)
         rng: np.random.Generator
@@ -174,7 +173,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         else:
             points = self._records(X, reset=True)
             box = box_of(self.bounds, points)
-        result = self._released(points, box)
+        result = self._released(points, box, X)
         self.box_, self.release_, self.guarantee_ = box, result.release, result.guarantee
         proved = result.guarantee.proved
         self.epsilon_spent_ = math.inf if proved is None else proved.epsilon
@@ -279,7 +278,7 @@ class PrivateTransformer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
     def transform(self, X: ArrayLike) -> Points:
         """Release the rows of `X` (n, d), moved by noise of their own: every call is one more release."""
         check_is_fitted(self)
-        return np.array(self._released(self._records(X, reset=False), self.box_).release.points)
+        return np.array(self._released(self._records(X, reset=False), self.box_, X).release.points)
 
 
 def _without_records(words: str) -> str:

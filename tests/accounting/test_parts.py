@@ -178,17 +178,67 @@ def test_runs_on_parts_of_a_frame_cost_what_the_dearest_does():
         )
 
 
-def test_all_records_in_the_place_of_a_part_are_refused():
-    points = FRAME[["x", "y"]].to_numpy()
+POINTS = FRAME[["x", "y"]]
+NORTH = FRAME[FRAME["region"] == "north"].drop(columns="region")
+TWICE = pd.concat([NORTH[:1], NORTH[:1]])
+
+
+def run(records):
+    dpviz.run("dplloyd", records, bounds=BOX, epsilon=0.5)
+
+
+def fit(records):
+    DPLloyd(epsilon=0.5, bounds=BOX).fit(records)
+
+
+def fit_alone(records):
+    method = dpviz.methods.find("dplloyd")
+    method.fit(np.asarray(records), BOX, method.Params(epsilon=0.5), rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("release", [run, fit, fit_alone])
+@pytest.mark.parametrize(
+    "records",
+    [
+        POINTS,
+        POINTS[-20:],
+        POINTS[-20:].to_numpy(),
+        POINTS[:40] * 0.5,
+        POINTS[:40].to_numpy()[:, ::-1],
+        TWICE[["x", "y"]],
+    ],
+    ids=["all", "of the west", "of the west, unnamed", "scaled", "mixed up", "one twice"],
+)
+def test_a_part_refuses_rows_that_are_not_its_own(release, records):
+    with dpviz.budget(epsilon=1.0) as budget, budget.part(FRAME.drop(columns="year"), region="north") as rows:
+        with pytest.raises(BudgetError, match=r"records that the part region = north does not have"):
+            release(records)
+        assert budget.epsilon_spent == 0
+        for own in (rows, rows[::-3], rows.to_numpy()):
+            release(own)
+            budget.releases = ()
+
+
+def test_a_part_takes_named_columns_and_folds_of_its_rows(tmp_path):
     with dpviz.budget(epsilon=1.0) as budget, budget.part(FRAME, region="north") as rows:
-        with pytest.raises(BudgetError, match=r"more records than the part region = north has"):
-            dpviz.run("dplloyd", points, bounds=BOX, epsilon=0.5)
-        with pytest.raises(BudgetError, match=r"more records than the part region = north has"):
-            DPLloyd(epsilon=0.5, bounds=BOX).fit(points)
         search = GridSearchCV(DPLloyd(epsilon=0.125, bounds=BOX), {"n_clusters": [2, 3]}, cv=2)
-        search.fit(rows[["x", "y"]].to_numpy())  # parts of the part
+        search.fit(rows[["y", "x"]])
         assert budget.epsilon_spent == 5 * 0.125
         assert {each.part for each in budget.releases} == {("region", "north")}
+    files = [tmp_path / f"{name}.csv" for name in ("own", "other")]
+    for file in files:
+        POINTS.to_csv(file, index=False)
+    with dpviz.budget(epsilon=1.0) as budget, budget.part(str(files[0]), region="north") as rows:
+        run(files[0])
+        for other in (files[1], POINTS):
+            with pytest.raises(BudgetError, match="does not have"):
+                run(other)
+    with (
+        dpviz.budget(epsilon=1.0) as empty,
+        empty.part(None, region="north"),
+        pytest.raises(BudgetError, match="not have"),
+    ):
+        run(POINTS)
 
 
 def test_records_that_are_split_already_are_given_back():

@@ -4,6 +4,7 @@ import builtins
 import math
 import multiprocessing
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -314,11 +315,55 @@ def test_a_copied_process_is_another_one_and_may_have_a_budget_of_its_own():
         assert "was not run" in pool.apply(refused, ("dplloyd",))
     with fork.Pool(1) as pool:
         assert pool.apply(refused, ("dplloyd",)) == "released"
-    asked = "from dpviz.accounting import budgets; print(budgets.is_open(), budgets.is_open_elsewhere())"
+
+
+ASKED = "from dpviz.accounting import budgets; print(budgets.is_open_elsewhere())"
+PYTHON = f"{shlex.quote(sys.executable)} -c {shlex.quote(ASKED)}"
+NESTED = "import subprocess, sys; subprocess.run(sys.argv[1:], check=True)"
+WAYS = {
+    "a child": f"exec {PYTHON}",
+    "a shell": f"{PYTHON}; true",
+    "two shells": f"sh -c {shlex.quote(PYTHON + '; true')}; true",
+    "a grandchild": f"{shlex.quote(sys.executable)} -c {shlex.quote(NESTED)} {PYTHON}; true",
+    "a shell without our environment": f"env -i {PYTHON}; true",
+    "a process that outlives its parent": f"(setsid sh -c {shlex.quote('sleep 0.2; ' + PYTHON)} &)",
+    "another folder for temporary files": f"TMPDIR=/ {PYTHON}; true",
+}
+
+
+@pytest.mark.parametrize("command", WAYS.values(), ids=WAYS)
+def test_releases_below_other_processes_and_shells_are_refused(command):
     with dpviz.budget(epsilon=1.0):
-        seen = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
-    after = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
-    assert (seen.split(), after.split()) == (["False", "True"], ["False", "False"])
+        with dpviz.budget(epsilon=1.0):
+            pass
+        seen = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+    after = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+    assert (seen, after) == ("True\n", "False\n")
+
+
+def ask_below(_=None):
+    """Return whether a process that is started here sees an open budget."""
+    return subprocess.run([sys.executable, "-c", ASKED], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_grandchild_sees_a_budget_that_opened_after_its_parent_started(method):
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        before = pool.apply(ask_below)
+        with dpviz.budget(epsilon=1.0):
+            during = pool.apply(ask_below)
+        assert (before, during, pool.apply(ask_below)) == ("False\n", "True\n", "False\n")
+
+
+def test_a_budget_of_a_child_hides_none_above_it():
+    nested = (
+        "import dpviz, subprocess, sys\n"
+        "with dpviz.budget(epsilon=1.0): pass\n"
+        f"print(subprocess.run([sys.executable, '-c', {ASKED!r}], capture_output=True, text=True).stdout.strip())"
+    )
+    with dpviz.budget(epsilon=1.0):
+        done = subprocess.run([sys.executable, "-c", nested], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_a_method_from_outside_counts_once(tmp_path):

@@ -195,7 +195,7 @@ def fit(
     Published mode releases what the paper releases and proves nothing. In repaired mode points may come in chunks: the
     same release, to the bit. Raises ValueError for bad points or centers, and for chunks where records are needed.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     events = tuple(event for step in trace for event in step.events)
     final = trace[-1].final_centers

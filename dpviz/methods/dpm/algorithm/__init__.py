@@ -218,7 +218,7 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
     number of at most MAX_AXES axes, lie in a file without a name while they are sorted. Raises ValueError for bad
     points and for chunks as published, and OSError where that file has no room.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     first, last = trace[0], trace[-1]
     assert isinstance(first, PlanStep)

@@ -213,7 +213,7 @@ def fit(
     The release is (epsilon, delta)-DP under `params.neighbors`. Points may come in chunks for the bases dpmog_hard and
     dpmog. Raises ValueError for bad points, and for chunks with another base.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     start_rng = rng.spawn(1)[0]
     start = public_start(params.n_components, box.d, rng=start_rng)
     trace = tuple(_steps(points, box, params, start))

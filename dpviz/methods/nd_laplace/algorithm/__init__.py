@@ -159,7 +159,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     Raises ValueError for bad points, a grid or prior that does not fit, and redraw where it would take too long.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     release = PointsRelease(trace[0].points)
     return Result(release, trace, trace[0].events, guarantee_of(box, params))

@@ -288,7 +288,7 @@ def fit(
     Records are clipped into the public `box` and projected into the public ball; m may be 0. For NNA they may come in
     chunks. Raises ValueError for bad points, chunks with NAS, and targets or a ball of another dimension than the box.
     """
-    check_arguments(box, params, Params, rng, fit)
+    check_arguments(box, params, Params, rng, fit, points)
     sanitised, chosen = steps(points, box, params, rng=rng)
     assert isinstance(sanitised, SanitiseStep)
     assert isinstance(chosen, SelectStep)
