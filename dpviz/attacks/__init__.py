@@ -1,8 +1,9 @@
-"""Attacks: from a release to guesses about what was not released, without a trace and for any algorithm.
+"""Attacks: from a release to guesses about unreleased data, without a trace and for any algorithm.
 
-- `differencing`: the one record that is missing, from the centers of all and every other record.
-- `location`: a place from its releases, given a public prior; which of two places; a record from several releases.
-- `membership`: was this record in, or another in its place, by distances or by a classifier's labels alone.
+- `differencing`: reconstruct the one missing record from all records' centers and every other record.
+- `location`: guess a place from its releases, given a public prior; guess which of two places; reconstruct a record
+  from several releases.
+- `membership`: guess whether this record was in or a different one, by distances or by a classifier's labels alone.
 - `roc`: ROC curves, their bounds under a budget, confidence bands; a rule chosen on half of many runs, scored on the
   other half.
 - `play`: rounds of a game with a public part and a secret, and scores against the best adversary.

@@ -1,15 +1,15 @@
-"""One record from the centers of all, for an attacker who has every other record (Lu & Shen, figure 1).
+"""One record from all records' centers, for an attacker who has every other record (Lu & Shen, figure 1).
 
-Everything in box units, [0, 1]^d. The attacker knows the n - 1 other records and the partition that a release was made
-on, so also the others' exact counts n'_i and sums s'_i: they are passed as `nonprivate_known_*`, the attacker's own.
+Everything is in box units, [0, 1]^d. The attacker knows the n - 1 other records and the partition that a release is
+based on, and so also the others' exact counts n'_i and sums s'_i. They are passed as `nonprivate_known_*`; the attacker
+has them.
 
-- `exact_record`: from exact centers S_i and counts n_i, x = sum_i (n_i S_i - s'_i). Only floating point is in the way.
-- `likeliest_record`: from noisy counts and sums, the place of greatest likelihood among those that single clusters
-  point at.
-- `expected_record`: the same, averaged over a prior: better where noise hides nearly everything.
+- `exact_record`: from exact centers S_i and counts n_i, x = sum_i (n_i S_i - s'_i). The only error is rounding.
+- `likeliest_record`: from noisy counts and sums, the most likely of the places that single clusters point at.
+- `expected_record`: the same, averaged over a prior; better if noise hides nearly everything.
 - `ray_segment`: from centers that lie on the rays of their sums, c_i = s_i / (noisy count): s_i = tau c_i for some
   unknown tau, so x lies on the line tau c_i - s'_i, exactly (errata of the specification on theorem 5).
-- `zone_record`: and from a published sampling zone (P, r) around an exact mean S = (s' + x) / (n' + 1), which lies on
+- `zone_record`: also from a published sampling zone (P, r) around an exact mean S = (s' + x) / (n' + 1), which lies on
   |S - S_prev| - |S - P| = r: together with the line, that is x itself.
 """
 
@@ -20,36 +20,49 @@ import numpy as np
 from dpviz.core import Centers, Counts, FloatArray, Labels, Points, Release
 from dpviz.solvers import BOX_MIDDLE, assign
 
-OFF_RAY = 1e-9  # sine of an angle: what rounding cannot explain
-ON_WALL = 1e-9  # box units: a center this near to a wall may have been clipped onto it
-ENOUGH = 20.0  # places that share a posterior, by the inverse sum of their squared chances; ours
-N_PLACES = 4001  # of a segment on which zones are compared
-N_REFINED = 60  # halvings of an interval: more than a float has digits
+# Sine of an angle that rounding cannot explain.
+OFF_RAY = 1e-9
+# Box units. A center this near to a wall may have been clipped onto it.
+ON_WALL = 1e-9
+# Minimum number of places that share a posterior: the inverse sum of their squared probabilities. Our choice.
+ENOUGH = 20.0
+# Places of a segment at which zones are compared.
+N_PLACES = 4001
+# Refinements of an interval: more than a float has digits.
+N_REFINED = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionSums(Release):
-    """Noisy counts, and sums of x - 1/2, of the clusters of T partitions, each of its released centers. Box units.
+    """Noisy counts, and sums of x - 1/2, of the clusters of T partitions by released centers. Box units.
 
-    Sums are NaN where a release does not tell them.
+    Sums are NaN if a release does not contain them.
     """
 
-    partitions: FloatArray  # (T, k, d) centers whose nearest records are counted
+    # Centers whose nearest records are counted, (T, k, d).
+    partitions: FloatArray
     counts: FloatArray  # (T, k)
     sums: FloatArray  # (T, k, d)
-    count_scale: float  # of the Laplace noise, public
-    sum_scale: float  # of each coordinate
+    # Scale of the counts' Laplace noise. Public.
+    count_scale: float
+    # Scale of the Laplace noise of each coordinate. Public.
+    sum_scale: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZonePath(Release):
     """Centers on the rays of their sums, and the zones published on the way. Box units."""
 
-    centers: Centers  # (k, d) final
-    partition: Centers  # (k, d) the centers whose clusters were summed
-    previous: FloatArray  # (T, k, d) S_prev
-    zone_centers: FloatArray  # (T, k, d) P
-    zone_radii: FloatArray  # (T, k) r
+    # Final centers, (k, d).
+    centers: Centers
+    # Centers whose clusters were summed, (k, d).
+    partition: Centers
+    # S_prev, (T, k, d).
+    previous: FloatArray
+    # P, (T, k, d).
+    zone_centers: FloatArray
+    # r, (T, k).
+    zone_radii: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +77,7 @@ class Segment:
         return np.asarray(self.ends[0] + share[:, None] * (self.ends[1] - self.ends[0]))
 
     def distance(self, place: FloatArray) -> float:
-        """Return how far a place (d,) is from it."""
+        """Return the distance of a place (d,) from the segment."""
         way = self.ends[1] - self.ends[0]
         share = np.clip((place - self.ends[0]) @ way / max(float(way @ way), 1e-300), 0.0, 1.0)
         return float(np.linalg.norm(place - self.ends[0] - share * way))
@@ -73,10 +86,10 @@ class Segment:
 def exact_record(
     nonprivate_centers: Centers, nonprivate_counts: Counts, nonprivate_known_sums: FloatArray
 ) -> FloatArray:
-    """Return the one record (d,) that is missing: sum_i (n_i S_i - s'_i), whatever the partition.
+    """Return the one missing record (d,): sum_i (n_i S_i - s'_i), for any partition.
 
-    `nonprivate_centers` (k, d) and `nonprivate_counts` (k,) were disclosed, `nonprivate_known_sums` (k, d) are of all
-    records but one. Its error is that of the sums in floating point.
+    `nonprivate_centers` (k, d) and `nonprivate_counts` (k,) were disclosed, `nonprivate_known_sums` (k, d) are sums of
+    all records except one. The error is the rounding error of the sums.
     """
     sums = nonprivate_counts[:, None] * nonprivate_centers
     return np.asarray((sums - nonprivate_known_sums).sum(axis=0))
@@ -88,12 +101,12 @@ def likeliest_record(
     """Return the attacker's guess (d,): the likeliest of the places that single noisy sums point at.
 
     With the known counts (T, k) and sums of x - 1/2 (T, k, d) of all other records, a record at x in cluster c_t(x) of
-    each partition leaves residuals of Laplace laws: ln L(x) = const + sum_t [(|N_t| - |N_t - 1|) / b_n
-    + (|D_t| - |D_t - (x - 1/2)|) / b_s], N and D the differences of counts and sums in that cluster. Tried are all
-    D + 1/2, clipped into the box, and the median over t along the clusters of the best one.
+    each partition leaves Laplace-distributed residuals: ln L(x) = const + sum_t [(|N_t| - |N_t - 1|) / b_n
+    + (|D_t| - |D_t - (x - 1/2)|) / b_s], N and D the differences of counts and sums in that cluster. The attack tries
+    all D + 1/2, clipped into the box, and the median over t along the clusters of the best one.
     """
-    count = release.counts - nonprivate_known_counts  # (T, k) N
-    total = release.sums - nonprivate_known_sums  # (T, k, d) D
+    count = release.counts - nonprivate_known_counts  # (T, k), N
+    total = release.sums - nonprivate_known_sums  # (T, k, d), D
     pointed = np.clip(np.nan_to_num(total) + BOX_MIDDLE, 0.0, 1.0)
     tried = pointed.reshape(-1, total.shape[-1])
     score, clusters = _likelihood(tried, release, count, total)
@@ -108,8 +121,8 @@ def expected_record(
 ) -> FloatArray:
     """Return the mean (d,) of the posterior over equally likely places `prior` (m, d), or `likeliest_record`.
 
-    The mean has the least squared error; where fewer than ENOUGH places share the posterior, they are too coarse for it
-    and the likeliest place is returned. Arguments as there.
+    The mean has the smallest squared error. If fewer than ENOUGH places share the posterior, they are too coarse for a
+    mean, and the likeliest place is returned. Arguments are the same as for `likeliest_record`.
     """
     count, total = release.counts - nonprivate_known_counts, release.sums - nonprivate_known_sums
     score, _ = _likelihood(prior, release, count, total)
@@ -121,17 +134,18 @@ def expected_record(
 
 
 def ray_segment(release: ZonePath, nonprivate_known_sums: FloatArray) -> Segment | None:
-    """Return where the record can be, given the others' exact sums (k, d) in the final clusters; None where all fit.
+    """Return the record's possible places, given the others' exact sums (k, d) in the final clusters; None if all fit.
 
-    The cluster is the one whose center has left the ray of the others' sum the farthest. None, too, where that center
-    lies on a wall: it was clipped, and its ray is lost. One feature has one ray only: then all of the box is left.
+    The cluster is the one whose center is farthest off the ray of the others' sum. The result is also None if that
+    center lies on a wall: it was clipped, and its ray is lost. With one feature there is only one ray, so the whole box
+    remains.
     """
     centers, known = release.centers, nonprivate_known_sums
     d = centers.shape[1]
     if d == 1:
         return Segment(0, np.array([[0.0], [1.0]]))
     free = ((centers > ON_WALL) & (centers < 1.0 - ON_WALL)).all(axis=1)
-    # The sine of the angle between center and sum, 1 where one is 0: precise for small angles.
+    # The sine of the angle between center and sum, which is precise for small angles; 1 if either is 0.
     lengths = np.linalg.norm(centers, axis=1), np.linalg.norm(known, axis=1)
     one, other = (
         rows / np.where(length > 0, length, 1.0)[:, None]
@@ -144,7 +158,8 @@ def ray_segment(release: ZonePath, nonprivate_known_sums: FloatArray) -> Segment
     if off[cluster] < OFF_RAY:
         return None
     way, start = centers[cluster] / np.linalg.norm(centers[cluster]), known[cluster]
-    low, high = start / way, (1.0 + start) / way  # tau where x_j = tau u_j - s'_j is 0 and 1; u_j > 0 in the open box
+    # tau at which x_j = tau u_j - s'_j is 0 and 1, where u_j > 0 in the open box.
+    low, high = start / way, (1.0 + start) / way
     first, last = float(low.max()), float(high.min())
     if not first < last:
         return None
@@ -154,16 +169,17 @@ def ray_segment(release: ZonePath, nonprivate_known_sums: FloatArray) -> Segment
 def zone_record(
     release: ZonePath, segment: Segment, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return the place (d,) on a segment that fits all zones, and how badly it fits: the mean distance off them.
+    """Return the place (d,) on a segment that fits all zones best, and its misfit, the mean distance off the zones.
 
-    Known are the others' exact counts (T, k) and sums (T, k, d) in the clusters of `release.previous`. The misfit of x
-    is the root mean square over t of n' + 1 times |S - S_prev| - |S - P| - r, S = (s' + x) / (n' + 1), in box units.
+    The attacker knows the others' exact counts (T, k) and sums (T, k, d) in the clusters of `release.previous`. The
+    misfit of x is the root mean square over t of n' + 1 times |S - S_prev| - |S - P| - r, S = (s' + x) / (n' + 1), in
+    box units.
     """
     known = nonprivate_known_counts, nonprivate_known_sums
     shares = np.linspace(0.0, 1.0, N_PLACES)
     misfit = _misfit(segment.at(shares), release, *known)
     best = int(misfit.argmin())
-    # Near the record the misfit grows like a distance, not like its square: narrowing keeps all digits.
+    # Near the record the misfit grows like a distance, not like its square, so narrowing keeps all digits.
     low, high = shares[max(best - 1, 0)], shares[min(best + 1, N_PLACES - 1)]
     for _ in range(N_REFINED):
         inner = np.linspace(low, high, 9)
@@ -179,7 +195,7 @@ def _likelihood(
     """Return the log-likelihood (m,) of places (m, d), and the cluster (m, T) that each would be in."""
     clusters = np.stack([assign(places, partition) for partition in release.partitions], axis=1)
     turns = np.arange(len(count))
-    n, sums = count[turns, clusters], total[turns, clusters]  # (m, T), (m, T, d)
+    n, sums = count[turns, clusters], total[turns, clusters]  # (m, T) and (m, T, d)
     of_counts = (np.abs(n) - np.abs(n - 1.0)).sum(axis=1) / release.count_scale
     gained = np.abs(sums) - np.abs(sums - (places[:, None] - BOX_MIDDLE))
     of_sums = np.nansum(gained, axis=(1, 2)) / release.sum_scale
@@ -191,7 +207,7 @@ def _misfit(places: Points, release: ZonePath, counts: FloatArray, sums: FloatAr
     clusters = np.stack([assign(places, partition) for partition in release.previous], axis=1)  # (m, T)
     turns = np.arange(len(release.previous))
     n = counts[turns, clusters] + 1.0
-    mean = (sums[turns, clusters] + places[:, None]) / n[..., None]  # (m, T, d) S
+    mean = (sums[turns, clusters] + places[:, None]) / n[..., None]  # (m, T, d), S
     before, zone = release.previous[turns, clusters], release.zone_centers[turns, clusters]
     off = np.linalg.norm(mean - before, axis=-1) - np.linalg.norm(mean - zone, axis=-1)
     off -= release.zone_radii[turns, clusters]

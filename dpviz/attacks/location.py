@@ -1,22 +1,22 @@
-"""Where was the record? The Bayes adversary, the two-point game, and reconstruction from several releases.
+"""Location attacks: the Bayes adversary, the two-point game, and reconstruction from several releases.
 
 The Bayes adversary has a public prior over places and makes the best possible guess from one or more releases: Shokri,
 Theodorakopoulos, Le Boudec & Hubaux 2011, "Quantifying location privacy" (prior, posterior, expected error);
 Chatzikokolakis, Elsalamouny & Palamidessi 2017, "Efficient utility improvement for location privacy" (posterior mean
-and geometric median as best guesses). The likelihoods are those of `dpviz.mechanisms.ReleaseLaw`: redrawing divides by
+and geometric median as best guesses). The likelihoods come from `dpviz.mechanisms.ReleaseLaw`: redrawing divides by
 P(inside | x), clamping has mass on the walls, remapping sums over cells. The prior is a grid, so a result is exact for
-a person who is at one of its places, and for a person anywhere in the box as good as the cells are small against
+a person at one of its places. For a person anywhere else in the box, it is good if the cells are small compared with
 1 / epsilon.
 
-In the two-point game the record was at x or at x', each with probability 1/2, and the attacker sees one release. The
-best attacker answers with the likelier place and is right with probability (1 + TV) / 2, TV being the total variation
-between the two laws of the release. For the nD-Laplace mechanism without a domain the likelier place is the nearer one,
-so TV is the probability that the noise's share along x' - x stays within |x - x'| / 2.
+In the two-point game, the record was at x or at x', each with probability 1/2, and the attacker sees one release. The
+best attacker answers with the likelier place and is right with probability (1 + TV) / 2, where TV is the total
+variation between the two distributions of the release. For the nD-Laplace mechanism without a domain, the likelier
+place is the nearer one, so TV is the probability that the noise's part along x' - x stays within |x - x'| / 2.
 
 Each further release of a record helps the attacker and costs epsilon again: m draws z_j = x + r_j u_j of the nD-Laplace
-mechanism have the density prod_j exp(-epsilon |x - z_j|) in x. Two estimates of x are their mean and the likelihood's
-own, the geometric median. Andres, Bordenabe, Chatzikokolakis & Palamidessi 2013 for the cost of independent releases
-together.
+mechanism have the density prod_j exp(-epsilon |x - z_j|) in x. Two estimates of x are the mean and the maximum of the
+likelihood, the geometric median. Source for the total cost of independent releases: Andres, Bordenabe, Chatzikokolakis
+& Palamidessi 2013.
 """
 
 import math
@@ -32,32 +32,46 @@ from dpviz.core import Box, Budget, FloatArray, Labels, Points, PointsRelease, a
 from dpviz.mechanisms import GridCells, ReleaseLaw, release_law
 from dpviz.solvers import geometric_median
 
-Loss: TypeAlias = Literal["cell", "squared", "distance"]  # 1 for a wrong cell; |x - guess|^2; |x - guess|
+# 1 for a wrong cell; |x - guess|^2; |x - guess|.
+Loss: TypeAlias = Literal["cell", "squared", "distance"]
 LOSSES: tuple[Loss, ...] = get_args(Loss)
-MAX_CELLS = 1 << 22  # of a grid: some arrays of this size are in memory
-MAX_FEATURES = 100  # up to which SciPy's K and L stay in the floats' range from SERIES_END on; checked by quadrature
-STRUVE_END = 600.0  # arguments beyond which L overflows; 1 - TV is below 1e-200 there
-SERIES_END = 0.01  # arguments below which two terms of the series are exact to 1e-12, for n > LOW_FEATURES
-LOW_FEATURES = 6  # where the series' second term is another; there K and L keep their range down to LINEAR_END
-LINEAR_END = 1e-6  # arguments below which one term is exact to 1e-10 of TV
+# Maximum number of cells of a grid. Several arrays of this size are in memory.
+MAX_CELLS = 1 << 22
+# Number of features up to which SciPy's K and L stay in the range of floats from SERIES_END on. Checked by
+# quadrature.
+MAX_FEATURES = 100
+# Argument beyond which L overflows. 1 - TV is below 1e-200 there.
+STRUVE_END = 600.0
+# Arguments below it need only two terms of the series, exact to 1e-12, for n > LOW_FEATURES.
+SERIES_END = 0.01
+# Up to here, the series' second term is different, and K and L keep their range down to LINEAR_END.
+LOW_FEATURES = 6
+# Arguments below it need only one term, exact to 1e-10 of TV.
+LINEAR_END = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
     """Public knowledge about a place before any release: weights on the middles of a grid's cells."""
 
-    box: Box  # public
-    shape: tuple[int, ...]  # (n,) cells along each axis
-    locations: Points  # (m, n) middles of the cells, the last axis running fastest
-    weights: FloatArray  # (m,) >= 0, adding to 1
+    # Public.
+    box: Box
+    # Number of cells along each axis, (n,).
+    shape: tuple[int, ...]
+    # Middles of the cells, (m, n); the last axis varies fastest.
+    locations: Points
+    # At least 0, adding up to 1, (m,).
+    weights: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocationAdversary:
-    """A prior and the law of a release for each of its places; one serves every release."""
+    """A prior and the distribution of a release for each of its places. One adversary serves every release."""
 
-    prior: Prior  # public
-    law: ReleaseLaw  # likelihood of a release for each place
+    # Public.
+    prior: Prior
+    # Likelihood of a release for each place.
+    law: ReleaseLaw
 
 
 def uniform_prior(box: Box, shape: Sequence[int]) -> Prior:
@@ -85,7 +99,8 @@ def location_adversary(
 ) -> LocationAdversary:
     """Prepare an adversary against nD-Laplace noise kept in the prior's box by `domain`; `cells` are for remap.
 
-    Everything is public. What does not depend on the release is computed here. Raises ValueError as `release_law` does.
+    Everything is public. Results that do not depend on the release are computed here. Raises ValueError like
+    `release_law`.
     """
     box = prior.box if domain in ("clamp", "redraw") else None
     return LocationAdversary(prior, release_law(prior.locations, epsilon=epsilon, domain=domain, box=box, cells=cells))
@@ -95,15 +110,16 @@ def posterior(release: PointsRelease, adversary: LocationAdversary) -> FloatArra
     """Return pi(x | z_1 ... z_r) (m,), adding to 1, for a release whose rows z are independent draws for one record.
 
     pi(x) prod_j K(x)(z_j), normalized. Public, like all its inputs. No rows leave the prior.
-    Raises ValueError for rows that do not fit, and where no place of positive weight could have led to them.
+    Raises ValueError for rows that do not fit, and if no place of positive weight could have led to them.
     """
     weights, rows = adversary.prior.weights, release.points
     if not len(rows):
         return weights
     logs = adversary.law.log_likelihood(rows[0])
-    for row in rows[1:]:  # releases of one record, some dozens
+    # Releases of one record: a few dozen rows.
+    for row in rows[1:]:
         logs = logs + adversary.law.log_likelihood(row)
-    # The best place of positive weight sets the scale: none other underflows to a sum of 0.
+    # The best place of positive weight sets the scale, so the sum cannot underflow to 0.
     best = logs.max(where=weights > 0, initial=-np.inf)
     if best == -np.inf:
         raise ValueError(
@@ -119,7 +135,7 @@ def best_guess(prior: Prior, posterior_weights: FloatArray, loss: Loss) -> Float
     """Return the place (n,) with the least expected loss under the posterior (m,).
 
     "cell": the likeliest cell's middle (MAP), the first of equals; "squared": the posterior mean; "distance": the
-    posterior's geometric median. The latter two need not be places of the grid. Raises ValueError for another loss.
+    posterior's geometric median. The latter two need not be places of the grid. Raises ValueError for a different loss.
     """
     _check_loss(loss)
     if loss == "cell":
@@ -131,10 +147,10 @@ def best_guess(prior: Prior, posterior_weights: FloatArray, loss: Loss) -> Float
 
 
 def expected_error(prior: Prior, posterior_weights: FloatArray, guess: ArrayLike, loss: Loss) -> float:
-    """Return the loss of `guess` (n,) to be expected under the posterior (m,): a probability for "cell", else in the
-    data's unit, squared for "squared".
+    """Return the expected loss of `guess` (n,) under the posterior (m,).
 
-    At the best guess it is the adversary's own expected error. Raises ValueError for another loss or shape.
+    It is a probability for "cell", otherwise in the data's unit, squared for "squared". At the best guess, it is the
+    adversary's expected error. Raises ValueError for a different loss or shape.
     """
     place = np.asarray(guess, dtype=np.float64)
     _check_loss(loss)
@@ -150,7 +166,7 @@ def expected_error(prior: Prior, posterior_weights: FloatArray, guess: ArrayLike
 
 
 def error_of(prior: Prior, guess: ArrayLike, location: ArrayLike, loss: Loss) -> float:
-    """Return the loss of `guess` (n,) when the record was at `location` (n,); both cells count by the prior's grid."""
+    """Return the loss of `guess` (n,) if the record was at `location` (n,); cells are cells of the prior's grid."""
     _check_loss(loss)
     guessed, true = (np.asarray(place, dtype=np.float64) for place in (guess, location))
     if guessed.shape != (prior.box.d,) or true.shape != guessed.shape:
@@ -162,12 +178,13 @@ def error_of(prior: Prior, guess: ArrayLike, location: ArrayLike, loss: Loss) ->
 
 
 def posterior_bound(prior: Prior, epsilon: float) -> FloatArray:
-    """Return the most that pi(x | z) can be for each place, whatever z is: (m,) in [0, 1].
+    """Return an upper bound on pi(x | z) for each place and any z: (m,) in [0, 1].
 
     pi(x) / sum_x' pi(x') exp(-epsilon |x - x'|), by Bayes' rule and K(x')(z) >= exp(-epsilon |x - x'|) K(x)(z);
-    attained at z = x without a domain. Holds after clamping and remapping too (post-processing), and for redrawing with
-    the epsilon that is proved for it, up to twice the mechanism's. For m draws of one record pass m epsilon.
-    The sum is a convolution over the grid, by FFT: its rounding error is some 1e-16 of the largest sum.
+    attained at z = x without a domain. The bound also holds after clamping and remapping (post-processing), and for
+    redrawing with the epsilon that is proved for it, up to twice the mechanism's epsilon. For m draws of one record
+    pass m epsilon. The sum is a convolution over the grid, by FFT; its rounding error is about 1e-16 of the largest
+    sum.
     Raises ValueError for an epsilon that is not positive and finite.
     """
     if not 0 < epsilon < math.inf:
@@ -178,15 +195,16 @@ def posterior_bound(prior: Prior, epsilon: float) -> FloatArray:
     )
     kernel = np.exp(-epsilon * np.sqrt(sum(offset**2 for offset in offsets)))
     sums = scipy.signal.fftconvolve(kernel, prior.weights.reshape(prior.shape), mode="valid").ravel()
-    # The sum holds x itself with the factor 1, which keeps a rounded sum from a bound above 1.
+    # The sum contains x itself with the factor 1. This keeps a bound from a rounded sum at or below 1.
     sums = np.maximum(sums, prior.weights)
     return np.divide(prior.weights, sums, out=np.zeros_like(sums), where=sums > 0)
 
 
 def _cells(prior: Prior, places: Points) -> Labels:
-    """Return the cell (q,) that each place (q, n) lies in or, from outside, is nearest to."""
+    """Return the cell (q,) that contains each place (q, n) or, for a place outside, is nearest to it."""
     inside = prior.box.to_unit(prior.box.clip(places))
-    cell = np.minimum((inside * prior.shape).astype(np.intp), np.array(prior.shape) - 1)  # the upper wall is inside
+    # The upper wall is inside.
+    cell = np.minimum((inside * prior.shape).astype(np.intp), np.array(prior.shape) - 1)
     return np.asarray(np.ravel_multi_index(tuple(cell.T), prior.shape))
 
 
@@ -202,7 +220,7 @@ def laplace_total_variation(epsilon: float, distance: ArrayLike, n_features: int
     Struve functions; 1 - exp(-epsilon distance / 2) for n = 1. The noise along one axis has the characteristic function
     (1 + s^2 / epsilon^2)^(-(n + 1) / 2), so its density is proportional to |t|^v K_v(epsilon |t|), whose integral is
     DLMF 10.43.2. `epsilon` >= 0 is per unit of distance, n = `n_features` from 1 to 100.
-    An upper bound after clamping or remapping, which are post-processing; redrawing can exceed it.
+    It is an upper bound after clamping or remapping, which are post-processing; redrawing can exceed it.
     Raises ValueError outside these ranges.
     """
     apart = np.asarray(distance, dtype=np.float64)
@@ -229,7 +247,7 @@ def laplace_total_variation(epsilon: float, distance: ArrayLike, n_features: int
 
 
 def two_point_success(total_variation: ArrayLike) -> FloatArray:
-    """Return (1 + TV) / 2, how often the best attacker with a prior of 1/2 is right; TV in [0, 1], any shape."""
+    """Return (1 + TV) / 2, the best attacker's success rate with a prior of 1/2; TV in [0, 1], any shape."""
     variation = np.asarray(total_variation, dtype=np.float64)
     if not ((variation >= 0) & (variation <= 1)).all():
         raise ValueError("total_variation held a number outside [0, 1], but it is a difference of two probabilities.")
@@ -239,8 +257,8 @@ def two_point_success(total_variation: ArrayLike) -> FloatArray:
 def nearer_scores(release: PointsRelease, record: ArrayLike, other: ArrayLike) -> FloatArray:
     """Return |z - x'| - |z - x| of each released row z: (m,), in data units; positive means "it was x".
 
-    The best statistic for one row without a domain: the log-likelihood ratio divided by epsilon. With a domain use the
-    ratio of that law. `record` x and `other` x' are (n,), known to the attacker.
+    It is the best statistic for one row without a domain: the log-likelihood ratio divided by epsilon. With a domain,
+    use the likelihood ratio of the domain's release. `record` x and `other` x' are (n,), known to the attacker.
     """
     n_features = release.points.shape[1]
     here = as_points(np.atleast_2d(record), n_features=n_features, name="record")
@@ -272,7 +290,7 @@ def mean_error(epsilon: float, n_features: int, n_releases: ArrayLike) -> FloatA
     """Return sqrt(n (n + 1)) / (epsilon sqrt(m)), the mean's RMS distance to the record, exactly, in data units.
 
     `epsilon` > 0 per unit of distance, n = `n_features`, m = `n_releases` (any shape). E r^2 = n (n + 1) / epsilon^2
-    for r of the law Gamma(n, 1 / epsilon), and the mean of m independent draws divides it by m.
+    for r ~ Gamma(n, 1 / epsilon), and the mean of m independent draws divides it by m.
     """
     draws = _checked(epsilon, n_features, n_releases)
     return np.asarray(math.sqrt(n_features * (n_features + 1)) / (epsilon * np.sqrt(draws)))
@@ -290,7 +308,7 @@ def median_error(epsilon: float, n_features: int, n_releases: ArrayLike) -> Floa
 
 
 def spent(epsilon: float, n_releases: int) -> Budget:
-    """Return the cost of m releases of one record together: m epsilon, per unit of distance like `epsilon`."""
+    """Return the total cost of m releases of one record: m epsilon, per unit of distance like `epsilon`."""
     _checked(epsilon, 1, n_releases)
     return Budget(n_releases * epsilon)
 

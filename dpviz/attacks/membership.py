@@ -1,24 +1,25 @@
-"""Membership inference: was this record in the data, or another in its place?
+"""Membership inference: was this record in the data, or a different one in its place?
 
-The game (Yeom, Giacomelli, Fredrikson & Jha 2018, experiment 1, with a replacement for the fresh draw): a fair coin
-puts x or x' into the data, a run releases something, the attacker scores x and says "inside" when the score is at least
-a threshold. What the release promises bounds the two rates (`dpviz.attacks.roc_bound`). For geo-indistinguishability it
-promises something about x against x' only: that a person took part shows in the number of rows.
+In the game (Yeom, Giacomelli, Fredrikson & Jha 2018, experiment 1, with a replacement for the fresh draw), a fair coin
+puts x or x' into the data, a run releases something, and the attacker scores x and answers "inside" if the score is at
+least a threshold. The release's guarantee bounds the two rates (`dpviz.attacks.roc_bound`). Geo-indistinguishability
+only gives a guarantee about x against x': the number of rows shows that a person took part.
 
-`label_only_scores` attacks a published classifier: how far is a record from where it changes its answer? Training
-pushes the boundary away from the records it saw (Choquette-Choo, Tramer, Carlini & Papernot 2021; Li & Zhang 2021), so
-a far boundary speaks for "inside". The distance is computed from labels alone, like HopSkipJump (Chen, Jordan &
-Wainwright 2020), whose well-kept implementation (Adversarial Robustness Toolbox) walks one record at a time and brings
-a framework of 367 files; so this is a label-only attack of our own, for many records at once:
+`label_only_scores` attacks a published classifier by a record's distance from the boundary at which the answer changes.
+Training pushes the boundary away from the records it saw (Choquette-Choo, Tramer, Carlini & Papernot 2021; Li & Zhang
+2021), so a distant boundary is evidence for "inside". The distance is computed from labels alone, like in HopSkipJump
+(Chen, Jordan & Wainwright 2020). Its well-maintained implementation (Adversarial Robustness Toolbox) walks one record
+at a time and brings a framework of 367 files. Our choice is therefore a separate label-only attack, for many records at
+once:
 
-1. From each record x take the nearest places of another label among random ones in the box (HopSkipJump starts from
-   one such place).
+1. For each record x, take the nearest places with a different label among random places in the box (HopSkipJump starts
+   from one such place).
 2. Halve the segment to x until its end b lies just behind the boundary (the same binary search).
-3. Instead of an estimated gradient, move b's coordinates one by one to x's as far as the label stays another. For
+3. Instead of an estimated gradient, move b's coordinates one by one to x's as far as the label remains different. For
    classifiers whose cells are boxes, such as decision trees, this ends at the point nearest to x in b's cell or in one
    that is nearer still; elsewhere it only tightens the distance.
 
-The result is the distance of a point that truly has another label: an upper bound of the true distance, never less.
+The result is the distance of a point that truly has a different label: an upper bound of the true distance.
 """
 
 import math
@@ -32,21 +33,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpviz.core import Box, CentersRelease, FloatArray, Labels, Points, PointsRelease, Release, as_points
 
-HALVINGS = 30  # of a segment: 1e-9 of it; trees compare in single precision anyway
-N_PLACES = 2000  # random places to start from
-N_STARTS = 16  # of them for each record; more find the nearest cell more often
-N_SWEEPS = 2  # over the coordinates: moving one can free another
-CELLS = 1 << 22  # distances in memory at a time
+# Halvings of a segment, to 1e-9 of it. Trees compare in single precision anyway.
+HALVINGS = 30
+# Random places to start from.
+N_PLACES = 2000
+# Starts for each record. More starts find the nearest cell more often.
+N_STARTS = 16
+# Sweeps over the coordinates, because moving one coordinate can free another.
+N_SWEEPS = 2
+# Distances in memory at a time.
+CELLS = 1 << 22
 
 R = TypeVar("R", bound=Release)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GameScores:
-    """The attacker's scores of all rounds, by the fall of the coin."""
+    """The attacker's scores of all rounds, by the result of the coin."""
 
-    inside: FloatArray  # (a,) rounds in which x was in the data
-    outside: FloatArray  # (b,) rounds in which x' was
+    # Scores of rounds with x in the data, (a,).
+    inside: FloatArray
+    # Scores of rounds with x' in the data, (b,).
+    outside: FloatArray
 
 
 def membership_game(
@@ -65,8 +73,8 @@ def membership_game(
     about, higher meaning "inside", and sees nothing else. `targets` (t,) are the rows that play, all by default; the
     rest stay as in `points` and, in the worst case that privacy is about, are known to the attacker. Rounds of one
     target are independent, those of several targets share runs: bands (`roc_band`) are exact for one target.
-    The points are hypothetical: a game on real records is the curator's and each run is one more release.
-    Raises ValueError for other shapes, targets that are no rows, n_runs < 2, and coins that all fell alike.
+    The points are hypothetical: a game on real records is curator only, and each run is one more release.
+    Raises ValueError for other shapes, targets that are not rows, n_runs < 2, and coins that all gave the same result.
     """
     here, there = as_points(points), as_points(others, name="others")
     if here.shape != there.shape:
@@ -91,8 +99,8 @@ def membership_game(
 def center_fit_scores(release: CentersRelease, records: ArrayLike) -> FloatArray:
     """Return minus the distance of each of `records` (t, d) to its nearest released center: (t,), data units.
 
-    The fit is the loss of a clustering at a record; a record inside pulls a center towards itself. -inf for all when no
-    center was released. Yeom et al. 2018, section 3, with this loss.
+    The fit is the loss of a clustering at a record; a record inside pulls a center towards itself. -inf for all records
+    if no center was released. Source: Yeom et al. 2018, section 3, with this loss.
     """
     rows = as_points(records, n_features=release.centers.shape[1], name="records")
     if not len(release.centers):
@@ -102,11 +110,12 @@ def center_fit_scores(release: CentersRelease, records: ArrayLike) -> FloatArray
 
 
 def yeom_guesses(scores: ArrayLike, average_loss: float) -> NDArray[np.bool_]:
-    """Return who is called inside: loss <= average_loss, the loss being minus the score; shape of `scores`.
+    """Return True for the records called inside: loss <= average_loss, where the loss is minus the score.
 
-    `average_loss` is the average loss of the records inside, which the attacker knows from elsewhere (a published
-    error, or runs of one's own). Yeom et al. 2018, adversary 2 (threshold), with the average loss as its threshold, the
-    usual choice when the two laws of the loss are not known.
+    The result has the shape of `scores`. `average_loss` is the average loss of the records inside, which the attacker
+    knows from elsewhere (a published error, or the attacker's own runs). Source: Yeom et al. 2018, adversary 2
+    (threshold), with the average loss as its threshold, the usual choice if the two distributions of the loss are
+    unknown.
     Raises ValueError for NaN and for a threshold that is NaN.
     """
     losses = -np.asarray(scores, dtype=np.float64)
@@ -119,15 +128,16 @@ def yeom_guesses(scores: ArrayLike, average_loss: float) -> NDArray[np.bool_]:
 class ClassifierRelease(Release):
     """A published classifier that returns labels and nothing else."""
 
-    predict: Callable[[Points], Labels]  # (q, d) data units -> (q,)
+    # Places (q, d), data units -> labels (q,).
+    predict: Callable[[Points], Labels]
 
 
 def tree_release(release: PointsRelease, labels: ArrayLike, *, rng: np.random.Generator) -> ClassifierRelease:
     """Train a decision tree on released points (n, d) and their cluster labels (n,), and publish its answers.
 
-    Post-processing when the labels were computed from the released points too; trained on true points it is the
+    It is post-processing if the labels were also computed from the released points. Trained on true points, it is the
     non-private tree that the thesis compares with (van der Ende, section 5.3.2). Full depth, Gini impurity.
-    Raises ValueError for another number of labels.
+    Raises ValueError for a different number of labels.
     """
     from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]  # slow to load; it ships no types
 
@@ -135,7 +145,7 @@ def tree_release(release: PointsRelease, labels: ArrayLike, *, rng: np.random.Ge
     if answers.shape != (len(release.points),):
         raise ValueError(f"labels had shape {answers.shape}, but the release has {len(release.points)} rows: one each.")
     tree = DecisionTreeClassifier(random_state=int(rng.integers(2**31))).fit(release.points, answers)
-    # tree.predict without its checks of the input, which cost ten times the labels of a few points.
+    # tree.predict without its input checks, which cost ten times as much as the labels of a few points.
     leaves, of_leaf = tree.tree_, tree.classes_[tree.tree_.value[:, 0, :].argmax(axis=1)]
     return ClassifierRelease(lambda points: np.asarray(of_leaf[leaves.apply(points.astype(np.float32))], dtype=np.intp))
 
@@ -143,10 +153,10 @@ def tree_release(release: PointsRelease, labels: ArrayLike, *, rng: np.random.Ge
 def boundary_distances(
     release: ClassifierRelease, records: ArrayLike, box: Box, *, rng: np.random.Generator
 ) -> FloatArray:
-    """Return the distance of each of `records` (t, d) from the nearest known place of another label: (t,).
+    """Return the distance (t,) of each of `records` (t, d) from the nearest known place with a different label.
 
-    In data units, never below the true distance; infinite where no random place of the public `box` had another label.
-    The classifier alone is called, some 30 N_STARTS (2 d + 1) times a record.
+    It is in data units, never below the true distance, and infinite if no random place of the public `box` had a
+    different label. Only the classifier is called, about 30 N_STARTS (2 d + 1) times per record.
     Raises ValueError for records that do not fit the box.
     """
     points = as_points(records, n_features=box.d, name="records")
@@ -162,7 +172,7 @@ def boundary_distances(
 
     behind = _halved(own, behind, other)
     for axis in np.tile(np.arange(box.d), N_SWEEPS):
-        # Move this coordinate to that of `own` as far as the label stays another. Where all of the way is free no
+        # Move this coordinate to that of `own` as far as the label remains different. If the whole way is free, no
         # search is needed, and the coordinate becomes the record's own, to the bit.
         aligned = behind.copy()
         aligned[:, axis] = own[:, axis]
@@ -182,9 +192,10 @@ def label_only_scores(
 ) -> FloatArray:
     """Return the boundary distance of each of `records` (t, d) as its score (t,), higher meaning "inside".
 
-    Where the attacker knows the records' `labels` (t,), a record that the classifier gets wrong scores minus its
-    distance (the sign is ours: a wrong answer speaks against "inside"). Without labels the distance
-    itself: the names of clusters change from run to run. Raises ValueError for another number of labels.
+    If the attacker knows the records' `labels` (t,), a record that the classifier gets wrong scores minus its distance
+    (the sign is our choice, because a wrong answer is evidence against "inside"). Without labels, the score is the
+    distance itself, because the names of clusters change from run to run. Raises ValueError for a different number of
+    labels.
     """
     distances = boundary_distances(release, records, box, rng=rng)
     if labels is None:
@@ -197,7 +208,7 @@ def label_only_scores(
 
 
 def _starts(records: Points, labels: Labels, places: Points, place_labels: Labels) -> tuple[Points, Labels]:
-    """Return the nearest places of another label of each record (s, d), with the record's index (s,)."""
+    """Return the nearest places (s, d) with a different label for each record, with the record's index (s,)."""
     rows = max(1, CELLS // len(places))
     parts = []
     for first in range(0, len(records), rows):
@@ -212,8 +223,9 @@ def _starts(records: Points, labels: Labels, places: Points, place_labels: Label
 
 
 def _halved(own: Points, behind: Points, other: Callable[[Points], FloatArray]) -> Points:
-    """Return, on each segment from `own` to `behind` (s, d), a point just behind the boundary: its label is another."""
-    near, far = np.zeros((len(own), 1)), np.ones((len(own), 1))  # shares of the way; `far` has another label throughout
+    """Return a point just behind the boundary on each segment from `own` to `behind` (s, d). Its label is different."""
+    # Shares of the way. `far` has a different label throughout.
+    near, far = np.zeros((len(own), 1)), np.ones((len(own), 1))
     for _ in range(HALVINGS):
         middle = 0.5 * (near + far)
         beyond = other(own + middle * (behind - own)) > 0

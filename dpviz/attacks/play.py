@@ -1,9 +1,9 @@
 """Play the attacker: rounds to guess in, and a score against the best possible adversary.
 
-A round is two objects of two types. The public part is a `Release` and is all that a player, a page or an attack gets;
-the secret is a `Step`, like everything that only the curator may see, so that the type checker refuses it in place of a
-release. Scoring takes both, after the guess. Records are invented here, drawn from the public prior or placed by the
-caller: a game on real records would be one more release of them in each round.
+A round is two objects of two types. The public part is a `Release` and is all that a player, a page or an attack gets.
+The secret is a `Step`, like everything that only the curator may see, so the type checker rejects it where a release is
+required. Scoring takes both, after the guess. Records are invented here, drawn from the public prior or placed by the
+caller: a game on real records would release them once more in each round.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,14 +24,16 @@ from dpviz.attacks.location import (
 from dpviz.attacks.roc import clopper_pearson
 from dpviz.core import FloatArray, Points, PointsRelease, Release, Step, as_points, frozen
 
-Mechanism = Callable[[Points, np.random.Generator], PointsRelease]  # records (m, n) -> one released row for each
+# Records (m, n) -> one released row for each record.
+Mechanism = Callable[[Points, np.random.Generator], PointsRelease]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocationRound(Release):
-    """Where was the record? Public: some draws for one record."""
+    """A round of "Where was the record?". Public: some draws for one record."""
 
-    release: PointsRelease  # rows are independent draws for one record
+    # Rows are independent draws for one record.
+    release: PointsRelease
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,47 +45,61 @@ class LocationSecret(Step):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocationScore:
-    """One guess beside the best adversary's, who saw the same."""
+    """Scores of one guess and of the best adversary, who saw the same release."""
 
-    player_loss: float  # of the player's guess at the true place
-    adversary_loss: float  # of the best guess at the true place: luck included
-    expected_loss: float  # of the best guess before the place is known: no strategy expects less
+    # Loss of the player's guess at the true place.
+    player_loss: float
+    # Loss of the best guess at the true place, which includes luck.
+    adversary_loss: float
+    # Expected loss of the best guess before the place is known. No strategy expects less.
+    expected_loss: float
     adversary_guess: FloatArray  # (n,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MembershipRound(Release):
-    """Who was in? Public: two candidates, and a release of a data set that held one of them."""
+    """A round of "Who was in?". Public: two candidates, and a release of a data set with one of them."""
 
-    candidates: Points  # (2, n) x and x'
-    release: Release  # public
+    # x and x', (2, n).
+    candidates: Points
+    # Public.
+    release: Release
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MembershipSecret(Step):
     """The answer of a `MembershipRound`, not to be shown before the guess."""
 
-    nonprivate_index: int  # 0 or 1, a row of the candidates
+    # Row of the candidates, 0 or 1.
+    nonprivate_index: int
 
 
 @dataclass(frozen=True, slots=True)
 class LocationTally:
     """Many scored guesses of one player."""
 
-    n_rounds: int  # that were scored
-    mean_loss: float  # of the player's guesses
-    expected_loss: float  # the best adversary's, averaged over the same rounds
+    # Number of scored rounds.
+    n_rounds: int
+    # Mean loss of the player's guesses.
+    mean_loss: float
+    # Expected loss of the best adversary, averaged over the same rounds.
+    expected_loss: float
 
 
 @dataclass(frozen=True, slots=True)
 class MembershipTally:
     """Many scored guesses of one player."""
 
-    n_rounds: int  # that were played
-    n_correct: int  # in which the guess was right
-    low: float  # Clopper-Pearson's 95 % interval of the player's rate
-    high: float  # end of the interval of the rate
-    best_rate: float  # (1 + TV) / 2, no strategy is right more often in the long run
+    # Number of played rounds.
+    n_rounds: int
+    # Number of rounds with a right guess.
+    n_correct: int
+    # Low end of the Clopper-Pearson 95 % interval of the player's rate.
+    low: float
+    # High end of this interval.
+    high: float
+    # (1 + TV) / 2. No strategy is right more often in the long run.
+    best_rate: float
 
 
 def location_rounds(
@@ -96,8 +112,9 @@ def location_rounds(
 ) -> Iterator[tuple[LocationRound, LocationSecret]]:
     """Yield rounds, each with a place drawn from the adversary's prior and `n_releases` independent draws for it.
 
-    `mechanism(records, rng)` must release by the adversary's law, or its expected error is not the best. The same
-    generator state gives the same rounds, and round i is the same for any number of rounds.
+    `mechanism(records, rng)` must release by the distribution that the adversary assumes, or the adversary's expected
+    error is not the best. The same generator state gives the same rounds, and round i is the same for any number of
+    rounds.
     Raises ValueError for fewer than one round or release.
     """
     if n_rounds < 1 or n_releases < 1:
@@ -114,8 +131,8 @@ def score_location(
 ) -> LocationScore:
     """Score one guess (n,) after it was made; a pure function of its arguments.
 
-    The adversary's expected loss is that of the best guess under the posterior of this very round.
-    Raises ValueError for a guess of another shape and for another loss.
+    The adversary's expected loss is the loss of the best guess under the posterior of this round.
+    Raises ValueError for a guess of a different shape and for a different loss.
     """
     prior, truth = adversary.prior, secret.nonprivate_location
     weights = posterior(played.release, adversary)
@@ -153,8 +170,8 @@ def membership_rounds(
 ) -> Iterator[tuple[MembershipRound, MembershipSecret]]:
     """Yield rounds in which a fair coin leaves row `target` of `points` (m, n) in place or puts `other` (n,) there.
 
-    Both candidates are public, the other rows are invented. Reproducible as `location_rounds` are.
-    Raises ValueError for a target that is no row, another shape, and fewer than one round.
+    Both candidates are public, and the other rows are invented. Rounds are reproducible like `location_rounds`.
+    Raises ValueError for a target that is not a row, a different shape, and fewer than one round.
     """
     records = as_points(points)
     stranger = as_points(np.atleast_2d(other), n_features=records.shape[1], name="other")[0]
@@ -172,17 +189,17 @@ def membership_rounds(
 
 
 def is_correct(secret: MembershipSecret, guess: int) -> bool:
-    """Return whether the guess, 0 or 1, names the candidate that was in. Raises ValueError for another guess."""
+    """Return True if the guess, 0 or 1, names the candidate that was in. Raises ValueError otherwise."""
     if guess not in (0, 1):
         raise ValueError(f"guess was {guess}, but it must be 0 or 1, a row of the candidates.")
     return guess == secret.nonprivate_index
 
 
 def tally_memberships(n_correct: int, n_rounds: int, total_variation: float) -> MembershipTally:
-    """Set a player's share of correct guesses beside (1 + TV) / 2, the best adversary's.
+    """Compare a player's share of correct guesses with (1 + TV) / 2, the best adversary's share.
 
-    `total_variation` between the two worlds' releases: `laplace_total_variation` for released rows, or its bound
-    `advantage_bound`. Raises ValueError for counts or a variation that are none.
+    `total_variation` is between the two worlds' releases: `laplace_total_variation` for released rows, or its bound
+    `advantage_bound`. Raises ValueError for invalid counts or an invalid variation.
     """
     band = clopper_pearson([n_correct], n_rounds)
     best = float(two_point_success(total_variation))

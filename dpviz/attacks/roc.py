@@ -1,13 +1,13 @@
-"""How well an attack tells two worlds apart: ROC curves, their bounds under a budget, confidence, held-out rules.
+"""Success of an attack on two worlds: ROC curves, their bounds under a budget, confidence, held-out rules.
 
-"Inside" is the world in which the record was used, "outside" the one in which another record stood in its place. An
-attack says "inside" when its score is at least a threshold. Notation of the sources -> here: P_MD of Kairouz, Oh &
+"Inside" is the world in which the record was used, "outside" the world in which a different record replaced it. An
+attack answers "inside" if its score is at least a threshold. Notation of the sources -> here: P_MD of Kairouz, Oh &
 Viswanath 2015 is 1 - true_positive, P_FA is false_positive; alpha and beta of Dong, Roth & Su 2022 are
-false_positive and 1 - true_positive. Bounds hold for the rates themselves; measured rates scatter round them.
+false_positive and 1 - true_positive. Bounds hold for the rates themselves; measured rates scatter around them.
 
-`held_out_score` needs no score of the attacker's: from many releases of either world it chooses a rule on the first
-half of the runs and scores it on the second, so that what it fits by luck does not count. The plug-in total variation
-does count it: of two *identical* clouds of 200 runs on 20 x 20 bins it makes an attacker who is right 70 times in 100
+`held_out_score` does not need an attacker's score. From many releases of both worlds, it chooses a rule on the first
+half of the runs and scores it on the second half, so that lucky fits do not count. The plug-in total variation does
+count them: for two *identical* clouds of 200 runs on 20 x 20 bins, it suggests an attacker who is right 70 times in 100
 (*measured*).
 """
 
@@ -20,28 +20,35 @@ from numpy.typing import ArrayLike
 
 from dpviz.core import Box, Budget, CentersRelease, FloatArray, Points, as_points
 
-LEAST_RUNS = 8  # of either world: two quarters to choose on, of two runs each, and a half to score on
-SHRINKAGE = 0.5  # of correlations towards none, where a direction is learned; ours
+# Minimum runs of each world: two quarters of two runs each to choose on, and a half to score on.
+LEAST_RUNS = 8
+# Shrinkage of correlations towards 0 for a learned direction. Our choice.
+SHRINKAGE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Roc:
     """Measured rates of the attack "score >= threshold", from the strictest threshold to the laxest."""
 
-    thresholds: FloatArray  # (m,) falling; the first, +inf, stands for calling nobody inside
-    false_positive: FloatArray  # (m,) rising from 0 to 1
-    true_positive: FloatArray  # (m,) rising from 0 to 1
-    n_inside: int  # rounds with the record in
-    n_outside: int  # rounds with another one
+    # Falling, (m,). The first one, +inf, calls no record inside.
+    thresholds: FloatArray
+    # Rising from 0 to 1, (m,).
+    false_positive: FloatArray
+    # Rising from 0 to 1, (m,).
+    true_positive: FloatArray
+    # Rounds with the record in.
+    n_inside: int
+    # Rounds with a different record in.
+    n_outside: int
 
     @property
     def auc(self) -> float:
-        """Area under the curve: how often an inside score beats an outside one, ties counting half."""
+        """Area under the curve: the rate at which an inside score beats an outside one; ties count half."""
         return float(np.trapezoid(self.true_positive, self.false_positive))
 
     @property
     def advantage(self) -> float:
-        """Largest true_positive - false_positive, Yeom et al. 2018, definition 4; picked on these very rounds."""
+        """Largest true_positive - false_positive, Yeom et al. 2018, definition 4; selected on these same rounds."""
         return float((self.true_positive - self.false_positive).max())
 
 
@@ -49,8 +56,8 @@ class Roc:
 class RateBand:
     """Lower and upper ends of confidence intervals of rates."""
 
-    low: FloatArray  # (m,) in [0, 1]
-    high: FloatArray  # (m,) in [0, 1]
+    low: FloatArray  # (m,), in [0, 1]
+    high: FloatArray  # (m,), in [0, 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,14 +72,15 @@ def empirical_roc(inside: ArrayLike, outside: ArrayLike) -> Roc:
     """Return the ROC of scores of inside rounds (a,) against outside rounds (b,), higher meaning "inside".
 
     Equal scores move together, so a score without information gives the diagonal. An infinite score is an extreme one.
-    Raises ValueError without rounds of either kind, for another shape and for NaN.
+    Raises ValueError if there are no rounds of either kind, for a different shape and for NaN.
     """
     members, strangers = _scores(inside, "inside"), _scores(outside, "outside")
-    values = np.unique(np.concatenate([members, strangers]))  # rising
+    # Rising.
+    values = np.unique(np.concatenate([members, strangers]))
     # Rounds at or above a threshold are those not below it.
     positives = 1.0 - np.searchsorted(np.sort(members), values) / members.size
     alarms = 1.0 - np.searchsorted(np.sort(strangers), values) / strangers.size
-    # The first entry calls nobody inside, not even at an infinite score.
+    # The first entry calls no record inside, not even at an infinite score.
     return Roc(
         np.append(values, np.inf)[::-1],
         np.append(alarms, 0.0)[::-1],
@@ -83,7 +91,7 @@ def empirical_roc(inside: ArrayLike, outside: ArrayLike) -> Roc:
 
 
 def roc_bound(false_positive: ArrayLike, budget: Budget) -> FloatArray:
-    """Return the most that the true positive rate can be at `false_positive` (any shape, in [0, 1]).
+    """Return the largest possible true positive rate at `false_positive` (any shape, in [0, 1]).
 
     min(e^E FPR + delta, 1 - e^-E (1 - delta - FPR)), at most 1, where (E, delta) is `budget`: for the game that
     replaces x by x' under geo-indistinguishability E = epsilon |x - x'| (`replacement_budget`). No attack on an
@@ -101,7 +109,7 @@ def roc_bound(false_positive: ArrayLike, budget: Budget) -> FloatArray:
 
 
 def auc_bound(budget: Budget) -> float:
-    """Return the area under `roc_bound`, the most that an attack's AUC can be: 1 - (1 - delta)^2 / (1 + e^E).
+    """Return the area under `roc_bound`, the largest possible AUC of an attack: 1 - (1 - delta)^2 / (1 + e^E).
 
     Above the bound lie two triangles with the corners (0, 1), (0, delta) and (f, 1 - f), and (0, 1), (f, 1 - f) and
     (1 - delta, 1), f = (1 - delta) / (1 + e^E); each has the area (1 - delta) f / 2.
@@ -110,10 +118,10 @@ def auc_bound(budget: Budget) -> float:
 
 
 def advantage_bound(budget: Budget) -> float:
-    """Return the most that TPR - FPR can be, (e^E - 1 + 2 delta) / (e^E + 1): 1 - 2 f at the bound's kink f.
+    """Return the largest possible TPR - FPR, (e^E - 1 + 2 delta) / (e^E + 1): 1 - 2 f at the bound's kink f.
 
-    Sharper than e^E - 1 of Yeom et al. 2018, theorem 1. It is the largest total variation too, and (1 + it) / 2 is
-    `dpviz.core.attacker_odds` / 100.
+    It is sharper than e^E - 1 of Yeom et al. 2018, theorem 1. It is also the largest total variation, and (1 + it) / 2
+    is `dpviz.core.attacker_odds` / 100.
     """
     return 1.0 - 2.0 * (1.0 - budget.delta) * _kink(budget.epsilon)
 
@@ -121,9 +129,9 @@ def advantage_bound(budget: Budget) -> float:
 def replacement_budget(epsilon: float, points: ArrayLike, others: ArrayLike) -> Budget:
     """Return the budget of the game that replaces row i of `points` (n, d) by row i of `others` (n, d).
 
-    E = epsilon max_i |x_i - x'_i|, delta 0; `epsilon` > 0 is per unit of distance, in the rows' unit. What is protected
-    is which of the two places a person was at; that a person took part at all is not: the release has a row for them.
-    For redrawing into a domain pass the epsilon that is proved for it, up to twice the mechanism's.
+    E = epsilon max_i |x_i - x'_i|, delta 0; `epsilon` > 0 is per unit of distance, in the rows' unit. The budget
+    protects which of the two places a person was at. It does not protect participation: the release has a row for each
+    person. For redrawing into a domain, pass the epsilon that is proved for it, up to twice the mechanism's epsilon.
     Raises ValueError for an epsilon that is not positive and finite, other shapes, and pairs that are all the same.
     """
     if not 0 < epsilon < math.inf:
@@ -148,7 +156,8 @@ def clopper_pearson(hits: ArrayLike, n_rounds: int, *, confidence: float = 0.95)
     counts, alpha = np.asarray(hits, dtype=np.float64), 1.0 - _level(confidence)
     if n_rounds < 1 or not ((counts >= 0) & (counts <= n_rounds)).all():
         raise ValueError(f"hits must lie between 0 and n_rounds={n_rounds}, which must be at least 1.")
-    # A Beta law with a parameter of 0 is a point mass: at no hits the lower end is 0, at all hits the upper end is 1.
+    # A Beta distribution with a parameter of 0 is a point mass: with no hits the lower end is 0, with all hits the
+    # upper end is 1.
     low = np.where(counts > 0, scipy.stats.beta.ppf(alpha / 2, np.maximum(counts, 1), n_rounds - counts + 1), 0.0)
     high = np.where(
         counts < n_rounds, scipy.stats.beta.ppf(1 - alpha / 2, counts + 1, np.maximum(n_rounds - counts, 1)), 1.0
@@ -157,7 +166,7 @@ def clopper_pearson(hits: ArrayLike, n_rounds: int, *, confidence: float = 0.95)
 
 
 def roc_band(roc: Roc, *, confidence: float = 0.95) -> RocBand:
-    """Return bands that hold both true rates at every threshold at once, with probability `confidence` at least.
+    """Return bands that contain both true rates at every threshold at once, with probability at least `confidence`.
 
     Each rate is an empirical distribution function; Dvoretzky-Kiefer-Wolfowitz with Massart's constant (1990) puts it
     within sqrt(log(2 / a) / (2 rounds)) everywhere with probability 1 - a, and a = (1 - confidence) / 2 for each of the
@@ -171,10 +180,11 @@ def roc_band(roc: Roc, *, confidence: float = 0.95) -> RocBand:
 
 
 def exceeds(roc: Roc, budget: Budget, *, confidence: float = 0.9999) -> bool:
-    """Return whether the rounds show, at level `confidence`, an attack above the bound: the promise is broken.
+    """Return True if the rounds show, at level `confidence`, an attack above the bound.
 
-    Compares the least that the true positive rate can be with the bound at the most that the false positive rate can
-    be, at every threshold at once (`roc_band`). False means "not found in these rounds", never "verified".
+    If so, the guarantee is broken. This compares the smallest possible true positive rate with the bound at the largest
+    possible false positive rate, at every threshold at once (`roc_band`). False means "not found in these rounds",
+    never "verified".
     """
     band = roc_band(roc, confidence=confidence)
     return bool((band.true_positive.low > roc_bound(band.false_positive.high, budget)).any())
@@ -208,41 +218,45 @@ def _dkw(rates: FloatArray, n_rounds: int, alpha: float) -> RateBand:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScore:
-    """How often a rule was right on runs that it was not chosen on; as many of either world."""
+    """Score of a rule on runs that it was not chosen on, with equally many runs of each world."""
 
-    n_rounds: int  # that were scored
-    n_right: int  # in which the rule was right
-    low: float  # exact interval of the rate
-    high: float  # end of the interval of the rate
+    # Number of scored rounds.
+    n_rounds: int
+    # Number of rounds in which the rule was right.
+    n_right: int
+    # Low end of the exact interval of the rate.
+    low: float
+    # High end of the exact interval of the rate.
+    high: float
 
     @property
     def rate(self) -> float:
-        """How often the rule was right, of 1."""
+        """Share of rounds in which the rule was right."""
         return self.n_right / self.n_rounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """Say "second world" where `sign` (w . s - threshold) > 0."""
+    """A rule that answers "second world" if `sign` (w . s - threshold) > 0."""
 
     weights: FloatArray  # (f,)
     threshold: float
     sign: int  # 1 or -1
 
     def says_second(self, statistics: FloatArray) -> FloatArray:
-        """Return 1 where the rule says "second world", else 0, for `statistics` (r, f)."""
+        """Return 1 if the rule answers "second world", otherwise 0, for each row of `statistics` (r, f)."""
         above = statistics @ self.weights > self.threshold
         return np.asarray(above if self.sign > 0 else ~above, dtype=np.float64)
 
 
 def held_out_score(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> HeldOutScore:
-    """Return the accuracy of an attacker who sees statistics of one release, when both worlds are equally likely.
+    """Return the accuracy of an attacker who sees statistics of one release, if both worlds are equally likely.
 
     `first` and `second` are (R, f): f statistics of each of R independent releases from either world, in any order that
     does not depend on them. The interval of the expected accuracy of the chosen rule is exact: hits are a sum of two
     binomials with as many rounds each, whose tails are no heavier than those of one binomial with the same mean
-    (Hoeffding 1956, theorem 4), so that Clopper & Pearson's interval holds. Another rule may do better: it is a
-    lower bound of the best attacker, up to that interval.
+    (Hoeffding 1956, theorem 4), so Clopper & Pearson's interval holds. A different rule may be better: the score is a
+    lower bound for the best attacker, up to that interval.
     Raises ValueError for other shapes, values that are not finite, and fewer than LEAST_RUNS runs.
     """
     here, there = as_points(first, name="first"), as_points(second, name="second")
@@ -262,7 +276,7 @@ def held_out_score(first: ArrayLike, second: ArrayLike, *, confidence: float = 0
 def chosen_rule(first: FloatArray, second: FloatArray) -> Rule:
     """Return the rule that is right most often on half of `first` and `second` (r, f), r >= 4.
 
-    The other half teaches a direction; every statistic by itself, and that direction, compete.
+    A direction is learned on the other half. It competes with every single statistic.
     """
     cut = len(first) // 2
     direction = learned_direction(first[:cut], second[:cut])
@@ -271,9 +285,10 @@ def chosen_rule(first: FloatArray, second: FloatArray) -> Rule:
     values = np.concatenate([first[cut:], second[cut:]]) @ weights.T  # (2 n, f + 1)
     order = np.argsort(values, axis=0, kind="stable")
     ranked = np.take_along_axis(values, order, axis=0)
-    # Of the rounds up to a place: how many more of the first world than of the second.
+    # Surplus of first-world rounds over second-world rounds up to each place.
     gain = np.cumsum(np.where(order < n, 1, -1), axis=0)[:-1]
-    gain[ranked[1:] == ranked[:-1]] = 0  # equal values cannot be parted
+    # Equal values cannot be separated.
+    gain[ranked[1:] == ranked[:-1]] = 0
     place, column = np.unravel_index(int(np.abs(gain).argmax()), gain.shape)
     low, high = float(ranked[place, column]), float(ranked[place + 1, column])
     middle = low + 0.5 * (high - low)
@@ -284,10 +299,10 @@ def chosen_rule(first: FloatArray, second: FloatArray) -> Rule:
 def learned_direction(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return Fisher's direction (f,) from the first world to the second, with correlations shrunk by SHRINKAGE.
 
-    Statistics that never change get no weight: by themselves they part the worlds, or not at all.
+    Statistics that never change get no weight: they separate the worlds by themselves, or not at all.
     """
     inner = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
-    # Not the deviation: that of equal numbers may be their mean's rounding error.
+    # Not the deviation, because for equal numbers it may be the rounding error of their mean.
     moving = (np.ptp(first, axis=0) > 0) | (np.ptp(second, axis=0) > 0)
     safe = np.where(moving, inner.std(axis=0), 1.0)
     scaled = inner / safe
@@ -299,9 +314,9 @@ def learned_direction(first: FloatArray, second: FloatArray) -> FloatArray:
 def center_statistics(release: CentersRelease, spots: Points, box: Box) -> FloatArray:
     """Return statistics (f,) of released centers for an attacker who looks at places `spots` (s, d), data units.
 
-    How many there are, the sum of their noisy counts (0 where there are none), the mean center, and for each spot the
-    nearest center, its distance and its noisy count; places in box units. f = 2 + d + s (d + 2), however many centers.
-    Without any, the middle of the box takes their place.
+    They are the number of centers, the sum of their noisy counts (0 without counts), the mean center, and for each spot
+    the nearest center, its distance and its noisy count; places in box units. f = 2 + d + s (d + 2), for any number of
+    centers. Without centers, the middle of the box takes their place.
     """
     k, places = len(release.centers), box.to_unit(as_points(spots, n_features=box.d, name="spots"))
     centers = box.to_unit(release.centers) if k else np.full((1, box.d), 0.5)

@@ -1,8 +1,8 @@
-"""Audit: how much privacy do runs themselves show to be lost? It takes a `run`, and no algorithm or attack.
+"""Audit: measure the privacy loss that runs themselves show. It takes a `run`, not an algorithm or attack.
 
 - `epsilon_lower_bound`: a sound lower bound on epsilon from many runs on two neighboring data sets.
-- `Family`: the statistics of whatever is published.
-- `dpviz.audit(method)` itself: audit a method on neighbors that are as far apart as can be (`dpviz.many.audit`).
+- `Family`: the statistics of all published output.
+- `dpviz.audit(method)` itself: audit a method on neighbors that are as far apart as possible (`dpviz.many.audit`).
 - `trade_off`: the bound on all attacks, from a mechanism's privacy profile.
 """
 
@@ -52,4 +52,5 @@ __all__ = [
     "trade_off",
 ]
 
-sys.modules[__name__].__class__ = CalledPackage  # `dpviz.audit("mine.py")` audits a method
+# `dpviz.audit("mine.py")` audits a method.
+sys.modules[__name__].__class__ = CalledPackage

@@ -1,9 +1,9 @@
-"""A lower bound on epsilon from runs alone: how surely do two neighboring data sets look different?
+"""A lower bound on epsilon from runs alone: it measures how surely two neighboring data sets look different.
 
 epsilon_lower = max over K events of ln((P_low(D) - delta) / P_high(D')), D and D' in either order, each end one-sided
 and exact (Clopper & Pearson 1934) at beta / (2 K), so that all 2 K ends hold at once with probability 1 - beta
-(Bonferroni). Half of the runs chooses statistics and events, by this same bound; the other half estimates. Where a
-mechanism is (epsilon, delta)-DP for the two data sets, epsilon_lower is above epsilon with probability beta at most.
+(Bonferroni). Half of the runs chooses statistics and events, by this same bound; the other half estimates. If a
+mechanism is (epsilon, delta)-DP for the two data sets, epsilon_lower exceeds epsilon with probability at most beta.
 A bound below the claim verifies nothing: other data sets and other events may show more.
 
 Notation: D -> points, "first" world; D' -> neighbour, "second"; R -> n_runs, per data set; beta -> 1 - confidence.
@@ -23,29 +23,46 @@ from dpviz.audit.outcomes import Batch, Outcomes, Run, Statistic, gather
 from dpviz.audit.statistics import MOST_STATISTICS, Family, Learned, learn, varies
 from dpviz.core import Adjacency, FloatArray, Points, as_points, frozen
 
-N_EVENTS = 8  # K; ours
-CONFIDENCE = 0.95  # of the bound; specification
-VERDICT_CONFIDENCE = 0.9999  # of "violation"; specification
-FEWEST_RUNS = 20  # per data set; ours
-CACHED_ENDS = 16  # numbers of runs, each at one level; ours
-MOST_OF_ONE = 2  # events of a statistic, where there are enough statistics; ours
-BLOCKS = 4  # of a statistic's thresholds, each with a candidate of its own: neighbors say the same. Ours
-SPREAD_THRESHOLDS, WIDEST_GAPS = 384, 48  # places among sorted values where a threshold may stand; ours
+# K. Our choice.
+N_EVENTS = 8
+# Confidence of the bound. From the specification.
+CONFIDENCE = 0.95
+# Confidence of the verdict "violation". From the specification.
+VERDICT_CONFIDENCE = 0.9999
+# Minimum number of runs per data set. Our choice.
+FEWEST_RUNS = 20
+# Cached numbers of runs, each at one level. Our choice.
+CACHED_ENDS = 16
+# Maximum number of events of a statistic, if there are enough statistics. Our choice.
+MOST_OF_ONE = 2
+# Blocks of a statistic's thresholds. Each block has its own candidate, because nearby thresholds give the same
+# result. Our choice.
+BLOCKS = 4
+# Places among sorted values where a threshold may be: evenly spread, and in the widest gaps. Our choice.
+SPREAD_THRESHOLDS, WIDEST_GAPS = 384, 48
 
-Chances = tuple[FloatArray, FloatArray]  # (m + 1,) each: low and high end for 0..m hits
+# Low and high end for 0..m hits, both (m + 1,).
+Chances = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
     """One event, "statistic above a threshold" or below it, fixed by the choosing half and counted in the other."""
 
-    statistic: str  # its name
-    threshold: float  # in the unit of the statistic
-    above: bool  # the event is statistic > threshold, else statistic < threshold
-    first_is_likely: bool  # whether it was more frequent in the world of `points`
-    hits: int  # in the likely world
-    other_hits: int  # in the other one
-    epsilon_lower: float  # from this event, at the audit's confidence; may be negative
+    # Name of the statistic.
+    statistic: str
+    # In the unit of the statistic.
+    threshold: float
+    # Whether the event is statistic > threshold; otherwise it is statistic < threshold.
+    above: bool
+    # Whether the event was more frequent in the world of `points`.
+    first_is_likely: bool
+    # Hits in the likely world.
+    hits: int
+    # Hits in the other world.
+    other_hits: int
+    # Bound from this event, at the audit's confidence. May be negative.
+    epsilon_lower: float
 
     @property
     def words(self) -> str:
@@ -54,7 +71,7 @@ class AuditEvent:
 
     @property
     def side(self) -> str:
-        """The side of the threshold that the event is."""
+        """The event's side of the threshold."""
         return f"{'>' if self.above else '<'} {self.threshold:.4g}"
 
 
@@ -69,28 +86,28 @@ def chances(n_runs: int, beta: float) -> Chances:
 
 
 def ends(hits: ArrayLike, n_runs: ArrayLike, beta: float) -> Chances:
-    """Return the ends (m,) of `chances` for so many hits of so many runs."""
+    """Return the ends (m,) of `chances` for these hits in `n_runs` runs."""
     k, n = np.asarray(hits, dtype=np.float64), np.asarray(n_runs, dtype=np.float64)
     low = np.where(k > 0, scipy.special.betaincinv(np.maximum(k, 1.0), n - k + 1.0, beta), 0.0)
     return low, np.where(k < n, scipy.special.betaincinv(k + 1.0, np.maximum(n - k, 1.0), 1.0 - beta), 1.0)
 
 
 def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:
-    """Return ln((low - delta) / high), minus infinity where the numerator is not positive."""
+    """Return ln((low - delta) / high), or minus infinity if the numerator is not positive."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.maximum(np.asarray(low) - delta, 0.0)) - np.log(high))
 
 
 def least_epsilons(hits: ArrayLike, other_hits: ArrayLike, n_runs: ArrayLike, beta: float, delta: float) -> FloatArray:
-    """Return the bound (m,) on epsilon that each pair of counts in so many runs of each world gives; may be negative.
+    """Return the bound (m,) on epsilon from each pair of counts in `n_runs` runs of each world; may be negative.
 
-    All of (m,), or scalars; both ends are those of `chances`, each at level `beta`.
+    All arguments are (m,) or scalars. Both ends come from `chances`, each at level `beta`.
     """
     return log_ratio(ends(hits, n_runs, beta)[0], ends(other_hits, n_runs, beta)[1], delta)
 
 
 def strength(event: AuditEvent) -> tuple[float, bool]:
-    """Return the key that puts the strongest event first; of equals the one that is easier to understand."""
+    """Return a sort key that puts the strongest event first, and among equals the simplest statistic."""
     return -event.epsilon_lower, event.statistic.startswith("learned")
 
 
@@ -98,9 +115,12 @@ def strength(event: AuditEvent) -> tuple[float, bool]:
 class BoundOptions:
     """The options of a bound, fixed before the first run."""
 
-    delta: float = 0.0  # of the claim that is tested, in [0, 1)
-    confidence: float = CONFIDENCE  # of the bound, in (0, 1)
-    n_events: int = N_EVENTS  # K
+    # delta of the tested claim, in [0, 1).
+    delta: float = 0.0
+    # Confidence of the bound, in (0, 1).
+    confidence: float = CONFIDENCE
+    # K.
+    n_events: int = N_EVENTS
 
     def level(self, confidence: float | None = None) -> float:
         """Return the error allowed at one end of one event: beta / (2 K)."""
@@ -110,42 +130,49 @@ class BoundOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonBound:
-    """The result of an audit. Curator only where `points` are real records: it is not a release."""
+    """The result of an audit. It is not a release, and curator only if `points` are real records."""
 
-    epsilon_lower: float  # >= 0, at the options' confidence
-    events: tuple[AuditEvent, ...]  # at most `n_events`, the strongest first
-    n_runs: int  # per data set
-    n_estimating: int  # of them, those that estimate
-    options: BoundOptions  # that were fixed before the runs
-    scores: FloatArray  # (n_estimating,) the strongest event's statistic, in the world of `points`
-    other_scores: FloatArray  # (n_estimating,) in the world of the neighbor
+    # At least 0, at the options' confidence.
+    epsilon_lower: float
+    # At most `n_events`, the strongest first.
+    events: tuple[AuditEvent, ...]
+    # Runs per data set.
+    n_runs: int
+    # Runs per data set that estimate.
+    n_estimating: int
+    # Options that were fixed before the runs.
+    options: BoundOptions
+    # The strongest event's statistic in the world of `points`, (n_estimating,).
+    scores: FloatArray
+    # The strongest event's statistic in the world of the neighbor, (n_estimating,).
+    other_scores: FloatArray
 
     @property
     def ceiling(self) -> float:
-        """The most that so many runs can show: an event that always happens in one world and never in the other."""
+        """The largest bound from so many runs: an event always happens in one world and never in the other."""
         return self.ceiling_at(self.options.confidence)
 
     @property
     def at_ceiling(self) -> bool:
-        """Whether an event separates the worlds without a mistake: epsilon may be any larger, also infinite."""
+        """True if an event separates the worlds without error: epsilon may be any larger value, even infinite."""
         return self.epsilon_lower >= self.ceiling - 1e-9
 
     def lower_at(self, confidence: float, counts: Sequence[tuple[int, int]] | None = None) -> float:
-        """Return the bound at another `confidence`: the events were chosen on other runs, so it is as sound."""
+        """Return the bound at a different `confidence`. It is as sound: the events were chosen on other runs."""
         pairs = [(event.hits, event.other_hits) for event in self.events] if counts is None else list(counts)
         low, high = chances(self.n_estimating, self.options.level(confidence))
         return max([0.0, *(float(log_ratio(low[a], high[b], self.options.delta)) for a, b in pairs)])
 
     def ceiling_at(self, confidence: float) -> float:
-        """The most that so many runs can show at a `confidence`."""
+        """Return the largest bound that so many runs can give at a `confidence`."""
         return self.lower_at(confidence, ((self.n_estimating, 0),))
 
     def violates(self, epsilon: float, confidence: float = VERDICT_CONFIDENCE) -> bool:
-        """Return whether a claim of (epsilon, `delta`) is refuted; False means "not found", never "verified"."""
+        """Return True if a claim of (epsilon, `delta`) is refuted. False means "not found", never "verified"."""
         return self.lower_at(confidence) > epsilon
 
     def is_undecided(self, epsilon: float, confidence: float = VERDICT_CONFIDENCE) -> bool:
-        """Return whether so few runs could not refute a claim of (epsilon, `delta`), whatever they had shown."""
+        """Return True if so few runs could not refute a claim of (epsilon, `delta`), whatever they had shown."""
         return self.ceiling_at(confidence) <= epsilon
 
 
@@ -164,12 +191,13 @@ def epsilon_lower_bound(
     """Run a mechanism on two neighboring data sets and bound its epsilon at `delta` from below.
 
     `run(points, rng)` returns a Release or a plain array; a `Batch` returns many runs at once. `points` (n, d) and
-    `neighbour` (n', d) differ by one record, in whatever order they have them: one is in only one of them, or another
-    in its place; `adjacency` says which of the two, where the claim is about one alone. `statistics` are a `Family`, or
-    functions of what a run returns, by name; by default the family of everything. There are `n_runs` per data set.
+    `neighbour` (n', d) differ by one record, which is added, removed or replaced; the order of records does not matter.
+    If the claim holds for one adjacency only, pass it as `adjacency`. `statistics` is a `Family`, or functions of a
+    run's output by name; by default, the family of all statistics. Each data set gets `n_runs` runs. The bound holds at
+    `delta` with probability `confidence` or more.
 
-    Raises ValueError for data sets that are no neighbors, fewer than FEWEST_RUNS runs, a delta outside [0, 1) and a
-    confidence outside (0, 1).
+    Raises ValueError if the data sets are not neighbors, `n_runs` is below FEWEST_RUNS, `delta` is outside [0, 1), or
+    `confidence` is outside (0, 1).
     """
     records = as_points(points)
     others = as_points(neighbour, n_features=records.shape[1], name="neighbour")
@@ -196,9 +224,10 @@ def epsilon_lower_bound(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenEvents:
-    """The events that every second run of two worlds chose, to be counted in the others."""
+    """Events chosen on every second run of two worlds. The other runs count them."""
 
-    promise: float  # the bound on the runs that chose, too large for that reason; 0 without events
+    # Bound on the runs that chose, which is therefore too large; 0 without events.
+    promise: float
     events: tuple[AuditEvent, ...]
     learned: Learned
     first: Outcomes
@@ -206,7 +235,7 @@ class ChosenEvents:
     options: BoundOptions
 
     def counted(self) -> EpsilonBound:
-        """Bound epsilon from the runs that chose nothing."""
+        """Bound epsilon from the runs on which nothing was chosen."""
         names = frozenset(event.statistic for event in self.events)
         ours, theirs = (self.learned.compute(world.part(1, 2), names) for world in (self.first, self.other))
         n_estimating, delta = self.first.n_runs // 2, self.options.delta
@@ -237,8 +266,8 @@ def chosen_events(
 ) -> ChosenEvents:
     """Choose events by every second run of both worlds, equally many in each.
 
-    Of several pairs of neighbors, the one with the largest `promise` may be counted alone: the runs that are counted
-    chose neither events nor pair, so that the bound is as sound as that of one pair.
+    Among several pairs of neighbors, the pair with the largest `promise` may be counted alone: the counted runs chose
+    neither events nor pair, so the bound is as sound as for one pair.
     Raises ValueError for too few or unequal runs.
     """
     if first.n_runs != other.n_runs or first.n_runs < FEWEST_RUNS:
@@ -251,7 +280,7 @@ def chosen_events(
     learned = learn(*halves, family or Family())
     here, there = (learned.compute(half) for half in halves)
     ends = chances(halves[0].n_runs, fixed.level())
-    # A statistic has at most a few events: the promise of a direction learned by accident must not crowd out the rest.
+    # A statistic has at most a few events, so that a direction learned by accident does not crowd out the rest.
     names = [name for name in here if varies(here[name], there[name])][:MOST_STATISTICS]
     most = max(MOST_OF_ONE, -(-fixed.n_events // max(len(names), 1)))
     candidates = [event for name in names for event in _candidates(name, here[name], there[name], ends, fixed.delta)]
@@ -311,11 +340,11 @@ def _candidates(name: str, one: FloatArray, two: FloatArray, ends: Chances, delt
 def _thresholds(values: FloatArray) -> FloatArray:
     """Return places between sorted finite values: evenly many values apart, dense at both ends, and in all wide gaps.
 
-    A gap's middle is as far from both sides as can be, so that rounding in the last digit moves no value across.
+    A gap's middle is as far from both sides as possible, so that rounding in the last digit moves no value across.
     """
     finite = np.unique(values[np.isfinite(values)])
     if len(finite) < 2:
-        # Only "is it finite" can differ.
+        # Only whether values are finite can differ.
         return finite - 1.0 if len(finite) and len(finite) < len(values) and values[0] < finite[0] else np.empty(0)
     n = len(finite) - 1
     tail = np.unique(np.geomspace(1, n, 64).astype(np.intp))

@@ -1,4 +1,4 @@
-"""Many runs of one mechanism as plain arrays, whatever the mechanism is.
+"""Many runs of one mechanism as plain arrays, for any mechanism.
 
 Everything in a release is published, so everything counts: arrays and numbers of its dataclasses, by path.
 """
@@ -14,34 +14,41 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.core import FloatArray, Points, Release
 from dpviz.core.arrays import DType
 
-Run = Callable[[Points, np.random.Generator], Release | ArrayLike]  # (points, rng) -> what is published
-Statistic = Callable[[Any], float]  # what one run published -> a number
-PLAIN = "value"  # the path of a run that returns an array
+# (points, rng) -> the published release or array.
+Run = Callable[[Points, np.random.Generator], Release | ArrayLike]
+# Published output of one run -> a number.
+Statistic = Callable[[Any], float]
+# Path of a run that returns an array.
+PLAIN = "value"
 
 
-Values = NDArray[np.generic] | tuple[NDArray[np.generic], ...]  # one array a run: stacked where all have one shape
-Published = dict[str, NDArray[np.generic]]  # path -> an array or number of what one run published
+# One array per run, stacked if all have the same shape.
+Values = NDArray[np.generic] | tuple[NDArray[np.generic], ...]
+# Path -> an array or number that one run published.
+Published = dict[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A mechanism that can run many times at once: `draw(points, n_runs, rng)` -> array (n_runs, ...), one run a row.
+    """A mechanism that can run many times at once: `draw(points, n_runs, rng)` returns one run per row.
 
     The rows must be independent runs.
     """
 
-    draw: Callable[[Points, int, np.random.Generator], ArrayLike]  # (points, n_runs, rng) -> (n_runs, ...)
+    # (points, n_runs, rng) -> array (n_runs, ...).
+    draw: Callable[[Points, int, np.random.Generator], ArrayLike]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """What `n_runs` runs published, by path."""
+    """Published output of `n_runs` runs, by path."""
 
     n_runs: int
-    arrays: Mapping[str, Values]  # path -> what all runs published there
+    # Path -> the output of all runs at that path.
+    arrays: Mapping[str, Values]
 
     def part(self, start: int, step: int) -> "Outcomes":
-        """Return every `step`-th run from `start` on: two such halves share no run."""
+        """Return every `step`-th run from `start` on, so that two halves share no run."""
         rows = {path: values[start::step] for path, values in self.arrays.items()}
         return Outcomes(len(range(start, self.n_runs, step)), rows)
 
@@ -70,9 +77,9 @@ def gather(
     statistics: Mapping[str, Statistic] | None = None,
     rng: np.random.Generator,
 ) -> Outcomes:
-    """Run `n_runs` times on `points` (n, d) and return what is published, or only the numbers `statistics` of it.
+    """Run `n_runs` times on `points` (n, d) and return the published output, or only its `statistics`.
 
-    Every run has a generator of its own; a `Batch` has one for all.
+    Every run has its own generator; a `Batch` has one for all runs.
     """
     if not isinstance(run, Batch):
         outputs = (run(points, generator) for generator in rng.spawn(n_runs))
@@ -93,16 +100,16 @@ def joined(parts: Sequence[Outcomes]) -> Outcomes:
 
 
 def stacked(runs: Sequence[Published]) -> Outcomes:
-    """Collect what single runs published; a path that a run lacks is an empty array there."""
+    """Collect the output of single runs. If a run lacks a path, it has an empty array there."""
     paths = dict.fromkeys(path for run in runs for path in run)
     empty = np.empty(0)
     return Outcomes(len(runs), {path: _stack([run.get(path, empty) for run in runs]) for path in paths})
 
 
 def arrays_of(published: Release | ArrayLike) -> Published:
-    """Return every array and number of what one run published, by path.
+    """Return every array and number that one run published, by path.
 
-    Raises ValueError for something that holds none.
+    Raises ValueError if there is none.
     """
     arrays = dict(_walk(published, ""))
     if not arrays:
@@ -111,7 +118,7 @@ def arrays_of(published: Release | ArrayLike) -> Published:
 
 
 def measured(published: object, statistics: Mapping[str, Statistic]) -> Published:
-    """Return the numbers that `statistics` makes of what one run published; NaN counts as minus infinity."""
+    """Return the `statistics` of one run's published output; NaN counts as minus infinity."""
     return {name: np.asarray(float(statistic(published))) for name, statistic in statistics.items()}
 
 
@@ -122,12 +129,14 @@ def _walk(value: object, path: str) -> Iterator[tuple[str, NDArray[np.generic]]]
             yield path or PLAIN, array
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
-            if not field.name.startswith("_"):  # a record's own state, such as a cache
+            # Fields with an underscore are a record's own state, such as a cache.
+            if not field.name.startswith("_"):
                 yield from _walk(getattr(value, field.name), f"{path}.{field.name}" if path else field.name)
     elif isinstance(value, tuple | list):
         try:
             flat = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):  # a tuple of records, or of arrays of several shapes
+        # A tuple of records, or of arrays with different shapes.
+        except (TypeError, ValueError):
             for i, item in enumerate(value):
                 yield from _walk(item, f"{path}[{i}]")
         else:

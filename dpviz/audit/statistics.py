@@ -1,8 +1,8 @@
-"""The family of statistics of an audit: numbers of each run, computed from whatever is published.
+"""The family of statistics of an audit: numbers of each run, computed from its published output.
 
-The layout follows from the shapes in the choosing half of the runs; directions that part two worlds, ratios and members
-of one world are learned there too. Every statistic is defined for every outcome: an entry that a run does not have is
-minus infinity. So the estimating half may hold anything.
+The layout follows from the shapes in the choosing half of the runs. Directions that separate two worlds, ratios and
+members of one world are also learned there. Every statistic is defined for every outcome: an entry that a run does not
+have is minus infinity. So the estimating half may contain anything.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,40 +16,56 @@ import scipy
 from dpviz.audit.outcomes import Outcomes, Values, flattened
 from dpviz.core import Box, FloatArray
 
-MOST_ROWS, MOST_COLUMNS = 16, 16  # of an array, whose entries are statistics one by one; ours
-MOST_LIKE = 8  # rows that are subtracted pairwise: 28 pairs; ours
-MOST_STATISTICS = 400  # ours
+# Maximum rows and columns of an array whose entries become single statistics. Our choice.
+MOST_ROWS, MOST_COLUMNS = 16, 16
+# Maximum number of rows that are subtracted pairwise: 28 pairs. Our choice.
+MOST_LIKE = 8
+# Our choice.
+MOST_STATISTICS = 400
 CENTERS = "centers"
-LEARNED_FROM = 120  # entries, those that differ most; a direction in more is noise. Ours
-RUNS_PER_ENTRY = 10  # of the choosing half, so that a direction is no accident; ours
-RIDGES = {"exact": 1e-10, "shrunk": 0.1}  # of the within-world covariance; exact finds relations without noise. Ours
-CLEAR_SHIFT = 3.0  # standard errors between the worlds' means, from which an entry counts in the sum; ours
-SAME = 1e-9  # ratios this near are one; specification
-MOST_MEMBERS = 8  # whole numbers of a path whose presence is a statistic; ours
+# Entries with the largest differences. A direction in more entries is noise. Our choice.
+LEARNED_FROM = 120
+# Runs of the choosing half per entry, so that a direction is not an accident. Our choice.
+RUNS_PER_ENTRY = 10
+# Ridges of the within-world covariance. "exact" finds relations without noise. Our choice.
+RIDGES = {"exact": 1e-10, "shrunk": 0.1}
+# Standard errors between the worlds' means from which an entry counts in the sum. Our choice.
+CLEAR_SHIFT = 3.0
+# Ratios this close are equal. From the specification.
+SAME = 1e-9
+# Whole numbers of a path whose presence is a statistic. Our choice.
+MOST_MEMBERS = 8
 
-Columns = dict[str, FloatArray]  # name -> (n_runs,)
+# Name -> (n_runs,).
+Columns = dict[str, FloatArray]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """The kinds of statistics; ratios of coordinates start from `box`, from the data's zero without one."""
+    """The kinds of statistics. Ratios of coordinates start from `box`, or from the data's zero without a box."""
 
     box: Box | None = None
-    ratios: bool = True  # directions of centers
-    differences: bool = True  # between like entries
-    learned: bool = True  # projections that the choosing half teaches
+    # Directions of centers.
+    ratios: bool = True
+    # Differences between like entries.
+    differences: bool = True
+    # Projections learned from the choosing half.
+    learned: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
     """The statistics of one audit, fixed by the choosing half: `compute` returns them for any runs."""
 
-    shapes: Mapping[str, tuple[int, int]]  # path -> rows and columns that are statistics
+    # Path -> rows and columns that are statistics.
+    shapes: Mapping[str, tuple[int, int]]
     family: Family
     projections: Mapping[str, Callable[[Columns], FloatArray]]
-    directions: Mapping[str, FloatArray]  # name -> (m, d) directions of centers that occur in one world alone
-    members: Mapping[str, tuple[str, int]]  # name -> a path of whole numbers, and one that it may hold
+    # Name -> directions of centers that occur in one world only, (m, d).
+    directions: Mapping[str, FloatArray]
+    # Name -> a path of whole numbers, and a number that it may contain.
+    members: Mapping[str, tuple[str, int]]
 
     def compute(self, outcomes: Outcomes, names: frozenset[str] | None = None) -> Columns:
         """Return the statistics of every run, or only those in `names`; none is NaN."""
@@ -85,13 +101,14 @@ class Learned:
             for i, k in combinations(range(min(rows, MOST_LIKE)), 2):
                 for j in range(columns):
                     one, other = (_name(path, row, j, rows, columns) for row in (i, k))
-                    with np.errstate(invalid="ignore"):  # infinity less infinity
+                    # Infinity minus infinity.
+                    with np.errstate(invalid="ignore"):
                         statistics[f"{one} less {other}"] = table[:, i, j] - table[:, k, j]
         return statistics
 
     @property
     def has_ratios(self) -> bool:
-        """Whether coordinates of centers have ratios."""
+        """True if coordinates of centers have ratios."""
         return self.family.ratios and self.shapes.get(CENTERS, (0, 0))[1] > 1
 
     def ratios(self, outcomes: Outcomes) -> FloatArray:
@@ -99,7 +116,8 @@ class Learned:
         box, centers = self.family.box, outcomes.table(CENTERS, *self.shapes[CENTERS])
         if box is not None and box.d == centers.shape[2]:
             centers = (centers - box.low) / box.widths
-        with np.errstate(invalid="ignore", divide="ignore"):  # a center on the corner has no direction
+        # A center on the corner has no direction.
+        with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(centers / np.linalg.norm(centers, axis=2, keepdims=True))
 
 
@@ -129,7 +147,7 @@ def learn(first: Outcomes, other: Outcomes, family: Family) -> Learned:
 
 
 def _summaries(path: str, values: Values) -> Columns:
-    """Return number, sum and ends of all the entries of a path, those included that are no statistics singly."""
+    """Return number, sum and ends of all entries of a path, including entries that are not single statistics."""
     if isinstance(values, np.ndarray) and values[0].size:
         flat = flattened(values).reshape(len(values), -1).astype(np.float64)
         sizes, sums = np.full(len(flat), float(flat.shape[1])), flat.sum(axis=1)
@@ -150,9 +168,9 @@ def _name(path: str, i: int, j: int, rows: int, columns: int) -> str:
 
 
 def lone_rows(first: FloatArray, other: FloatArray) -> dict[str, FloatArray]:
-    """Return the rows (m, d) that occur in one world more than once and in the other never, given all rows of both.
+    """Return the rows (m, d) that occur more than once in one world and never in the other, given all rows of both.
 
-    A row that occurs once says nothing: of a continuous law none occurs again.
+    A row that occurs once is not evidence: under a continuous distribution, no row occurs again.
     """
     worlds = []
     for rows in (first, other):
@@ -177,19 +195,20 @@ def nearness(rows: FloatArray, references: FloatArray) -> FloatArray:
     far = np.full(len(flat), np.inf)
     if known.any():
         far[known] = scipy.spatial.cKDTree(references).query(flat[known])[0]
-    # To the digits of the comparison of rows: rounding is no distance.
+    # Rows compare up to SAME, so a distance below it is rounding and counts as 0.
     nearest = np.asarray(far.reshape(n_runs, k).min(axis=1))
     return -np.where(nearest < SAME, 0.0, nearest)
 
 
 def members(first: Mapping[str, Values], other: Mapping[str, Values]) -> dict[str, tuple[str, int]]:
-    """Return the whole numbers, as of a selection, whose presence differs most between the worlds."""
+    """Return the whole numbers, for example of a selection, whose presence differs most between the worlds."""
     differing = {}
     for path, values in first.items():
         theirs = other.get(path)
         if theirs is None or not all(_is_whole(rows) for rows in (values, theirs)):
             continue
-        shares: list[dict[int, float]] = []  # of the runs of each world, by the number that they hold
+        # For each world, the share of runs that contain each number.
+        shares: list[dict[int, float]] = []
         for rows in (values, theirs):
             numbers, counts = np.unique(np.concatenate([np.unique(row) for row in rows]), return_counts=True)
             shares.append({int(each): float(n) / len(rows) for each, n in zip(numbers, counts, strict=True)})
@@ -207,26 +226,27 @@ def _is_whole(values: Values) -> bool:
 
 
 def varies(one: FloatArray, two: FloatArray) -> bool:
-    """Say whether a statistic takes two values at all."""
+    """Return True if a statistic takes at least two values."""
     return bool((one != one[0]).any() or (two != one[0]).any())
 
 
 def projections(entries: Mapping[str, tuple[FloatArray, FloatArray]]) -> dict[str, Callable[[Columns], FloatArray]]:
     """Return sums of entries, with weights that separate the choosing halves.
 
-    Fisher's discriminant with two ridges, and the sum of entries cut off between the worlds' medians over their mean
-    deviation: between two Laplace laws that is the likelihood ratio.
+    There is Fisher's discriminant with two ridges, and the sum of entries, cut off between the worlds' medians, over
+    their mean deviation. For two Laplace distributions, the latter is the likelihood ratio.
     """
     names = [name for name, (one, two) in entries.items() if varies(one, two)]
     if len(names) < 2:
         return {}
     here, there = (np.stack([entries[name][world] for name in names], axis=1) for world in (0, 1))
-    # The least and the largest finite value of each column; 0 without one.
+    # Smallest and largest finite value of each column; 0 if it has none.
     values = np.concatenate([here, there])
     finite = np.isfinite(values)
     low, high = np.where(finite, values, np.inf).min(axis=0), np.where(finite, values, -np.inf).max(axis=0)
     low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
-    here, there = np.clip(here, low, high), np.clip(there, low, high)  # finite from here on
+    # Finite from here on.
+    here, there = np.clip(here, low, high), np.clip(there, low, high)
     spread = np.sqrt((here.var(axis=0) + there.var(axis=0)) / 2.0)
     shift = here.mean(axis=0) - there.mean(axis=0)
     error = spread * np.sqrt(1.0 / len(here) + 1.0 / len(there))
@@ -264,7 +284,7 @@ def _deviation(values: FloatArray) -> FloatArray:
 def _linear(
     names: list[str], ends: tuple[FloatArray, FloatArray], middle: FloatArray, weights: FloatArray, *, cut: bool
 ) -> Callable[[Columns], FloatArray]:
-    """Return a weighted sum of entries; `cut` moves all of them between the ends, else only those that are infinite."""
+    """Return a weighted sum of entries. `cut` clips all entries to the ends; otherwise only infinite ones."""
     low, high = ends
 
     def project(columns: Columns) -> FloatArray:

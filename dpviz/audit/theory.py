@@ -1,8 +1,9 @@
 """The limit of every attack: trade-off curves from a mechanism's privacy profile.
 
-A profile is delta(epsilon), the least delta of a mechanism at each epsilon >= 0. Where both orders of two neighbors
-have the same profile, the largest right alarms at false alarms a are min over epsilon >= 0 of e^epsilon a +
-delta(epsilon) and of 1 - e^-epsilon (1 - delta(epsilon) - a): Dong, Roth & Su 2022, proposition 6 with equation 5.
+A profile is delta(epsilon), the smallest delta of a mechanism at each epsilon >= 0. If both orders of two neighbors
+have the same profile, the largest rate of right alarms at a false alarm rate a is the minimum over epsilon >= 0 of
+e^epsilon a + delta(epsilon) and of 1 - e^-epsilon (1 - delta(epsilon) - a): Dong, Roth & Su 2022, proposition 6 with
+equation 5.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,16 +14,19 @@ from numpy.typing import ArrayLike
 from dpviz.accounting import privacy_loss_distribution, pure_epsilon
 from dpviz.core import Adjacency, Event, FloatArray
 
-Profile = Callable[[FloatArray], FloatArray]  # epsilon (m,) >= 0 -> delta (m,)
+# epsilon (m,) >= 0 -> delta (m,).
+Profile = Callable[[FloatArray], FloatArray]
 
-NEAR, N_NEAR, N_FAR = 8.0, 2001, 200  # epsilons of the lines that a curve is the envelope of: 0.004 apart; ours
-FARTHEST = 40.0  # epsilon; e^-40 of false alarms cannot be seen in any number of runs
+# Epsilons of the lines whose envelope the curve is: up to NEAR 0.004 apart, then N_FAR more. Our choice.
+NEAR, N_NEAR, N_FAR = 8.0, 2001, 200
+# Largest epsilon. A false alarm rate of e^-40 is invisible in any number of runs.
+FARTHEST = 40.0
 
 
 def trade_off(profile: Profile, false_positive: ArrayLike) -> FloatArray:
-    """Return the most right alarms that any attack has at `false_positive` (any shape, in [0, 1]).
+    """Return the largest rate of right alarms of any attack at `false_positive` (any shape, in [0, 1]).
 
-    The envelope of finitely many lines, so never below the curve: a bound stays a bound.
+    It is the envelope of finitely many lines, so it is never below the curve: a bound remains a bound.
     Raises ValueError for a rate outside [0, 1].
     """
     rate = np.asarray(false_positive, dtype=np.float64)
@@ -39,7 +43,7 @@ def trade_off(profile: Profile, false_positive: ArrayLike) -> FloatArray:
 def events_profile(events: Iterable[Event], adjacency: Adjacency) -> Profile:
     """Return an upper bound on the profile of `events`, composed by dp-accounting.
 
-    Valid where no scale follows from an earlier release, see `dpviz.accounting.privacy_loss_distribution`.
+    Valid if no scale follows from an earlier release, see `dpviz.accounting.privacy_loss_distribution`.
     """
     facts = tuple(events)
     pure = pure_epsilon(facts, adjacency)
