@@ -149,7 +149,7 @@ def start(
         if not public and source.dataset.nonprivate_n_clipped:
             columns = state.plain(clipped_columns(source.form.axes, source.nonprivate_clipping))
             below.caption(f"{clipped_words(source.dataset.nonprivate_n_clipped, source.dataset.n, columns)}.")
-    release_ledger.draw_ledger(source, below)
+    release_ledger.draw_ledger(source, below, public=public)
     places = (below.container(), below.container(), below.container(), below.container(), st.container())
     return PageFrame(source, public, insider, again, first, more, problems, stage, *places)
 

@@ -1,11 +1,13 @@
-"""The release ledger of a session's own file, and the step that releases: a confirmation, a table, a new entry.
+"""The release ledger of a session's own files, and the step that releases: a confirmation, a table, a new entry.
 
-A ledger belongs to people (`Source.people`): other columns or bounds of a file are the same people. It survives a
-reload in the browser's tab, as entries alone, and settings carry it to the next file that is chosen after their import.
+A session has one list of releases: its own, those that the browser kept from other sessions and tabs, and those of
+imported settings. All of them count for every file, unless the reader says that they are about other people; those of
+this very file (`Source.people`) always count. The browser gets the list alone, and nothing that follows from a record.
 """
 
-import hashlib
+import secrets
 from collections.abc import Hashable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -31,23 +33,26 @@ from dpviz.tools.release import (
     write_release_ledger,
 )
 from dpviz.ui import panel, runs, state
+from dpviz.ui.data import upload
 from dpviz.ui.data.picker import Source
 from dpviz.ui.runs import AnyRun, RunRequest
 from dpviz.ui.server.served import served
 
 KEY = "dpviz-ledger"
 _KEPT = served("release_ledger", styles=("address",))
-_LEDGERS = "dpviz:ledgers"
-_DROPPED = "dpviz:ledger-dropped"  # ids of entries that the reader said are other people's
-_EXPECTED = "dpviz:ledger-expected"  # of imported settings, until there is a file
 _FILES = "dpviz:released-files"  # of each people's releases by their settings, oldest first
-_ledgers = state.session_value(_LEDGERS, dict[str, ReleaseLedger])
-_files = state.session_value(_FILES, dict[str, dict[Hashable, ReleaseFiles]])
+_step_names = state.session_value("dpviz:release-step-names", dict[Hashable, str])
+_files = state.session_value(_FILES, dict[Hashable, dict[Hashable, ReleaseFiles]])
 
 REHEARSAL = "This is a teaching run: anyone can repeat its noise, so nothing of it may be published."
 MARK, RELEASED = "A teaching run, no release: publish none of it.", "This is your release."
 SHOWN = "The picture shows your release of these settings."
-NOTHING = "Nothing of these records has been released in this tab."
+NOTHING = "This session and this browser know of no release of these records."
+SAME = "Are these, or some of them, the same people?"
+ASKED = "They count here, unless you say that nobody is in both."
+SURE = "I know that nobody is in both."
+SEPARATE = "You said that other releases are about other people, so they are not counted here"
+FORGOTTEN = "You had the list of releases forgotten: the totals here no longer count what was released before."
 BEST = "It holds where no settings were chosen after a look at an earlier release."
 UNPROVED = "Nothing is proved of this release: no limit holds for what an attacker learns from it."
 NO_PRIVACY = "This method hides nothing: it gives exact averages away. Choose a private one under More."
@@ -58,19 +63,75 @@ QUESTIONS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """The records that this session released something of; a curator's, never sent."""
+
+    people: Hashable
+    name: str  # of the file
+    columns: frozenset[str]
+
+    @classmethod
+    def of(cls, source: Source) -> "_Origin":
+        """Return the origin of a release of this set."""
+        name = upload.name() if source.uploaded else ""
+        return cls(source.people, name, frozenset(real.name for real in real_columns(source.dataset, source.form)[0]))
+
+
+@dataclass(slots=True)
+class _Session:
+    """All releases that a session knows of, and the reader's answers about them."""
+
+    ledger: ReleaseLedger = field(default_factory=ReleaseLedger)
+    origins: dict[str, _Origin] = field(default_factory=dict)  # of this session's own releases, by id
+    # Of people, the ids of releases by whether they are about the same people.
+    answers: dict[Hashable, dict[str, bool]] = field(default_factory=dict)
+    forgotten: set[str] = field(default_factory=set)  # ids
+
+    def is_own(self, source: Source, entry: ReleaseEntry) -> bool:
+        """Return whether this session released the entry of these very records."""
+        return entry.id in self.origins and self.origins[entry.id].people == source.people
+
+    def split(self, source: Source) -> tuple[ReleaseLedger, ReleaseLedger]:
+        """Return the releases that count for these people, and those that the reader said are about other people."""
+        answers = self.answers.get(source.people, {})
+        counted, others = [], []
+        for each in self.ledger.entries:
+            (counted if self.is_own(source, each) or answers.get(each.id, True) else others).append(each)
+        return ReleaseLedger(tuple(counted)), ReleaseLedger(tuple(others))
+
+    def unanswered(self, source: Source) -> ReleaseLedger:
+        """Return the releases of which nobody has said whether they are about these people."""
+        answers = self.answers.get(source.people, {})
+        known = self.ledger.entries
+        return ReleaseLedger(tuple(each for each in known if not self.is_own(source, each) and each.id not in answers))
+
+    def join(self, ledger: ReleaseLedger) -> ReleaseLedger:
+        """Add releases from elsewhere; return the new ones."""
+        known = {each.id for each in self.ledger.entries} | self.forgotten
+        new = ReleaseLedger(tuple(each for each in ledger.entries if each.id not in known))
+        self.ledger = self.ledger.joined(new)
+        return new
+
+
+_session = state.session_value("dpviz:ledger", _Session)
+
+
 def get_ledger(source: Source) -> ReleaseLedger:
     """Return everything that was released of these people."""
-    return _ledgers().get(_name(source), ReleaseLedger())
+    return _session().split(source)[0]
 
 
 def add_entry(source: Source, entry: ReleaseEntry) -> None:
     """Add one release of these people."""
-    _ledgers()[_name(source)] = ReleaseLedger((*get_ledger(source).entries, entry))
+    session = _session()
+    session.ledger = ReleaseLedger((*session.ledger.entries, entry))
+    session.origins[entry.id] = _Origin.of(source)
 
 
 def _shown_release(source: Source, request: RunRequest) -> ReleaseFiles | None:
     """Return the last release of these people with these settings, else with this method; None where there is none."""
-    made = _files().get(_name(source), {})
+    made = _files().get(source.people, {})
     of_method = (each for each in reversed(made.values()) if each.entry.method == request.algorithm.name)
     return made.get(_settings(source, request)) or next(of_method, None)
 
@@ -80,26 +141,64 @@ def _settings(source: Source, request: RunRequest) -> tuple[Hashable, ...]:
     return (source.key, request.algorithm.name, runs.scalars(request.params))
 
 
-def expect_ledger(ledger: ReleaseLedger) -> None:
-    """Have the ledger of imported settings go on with the file that is there, or comes next."""
-    st.session_state[_EXPECTED] = ledger.carried()
+def take_imported(ledger: ReleaseLedger) -> None:
+    """Add the releases of imported settings to the session's, and say so."""
+    new = _session().join(ledger.carried())
+    if new.entries:
+        state.report(
+            f"The settings bring {counted(len(new.entries), 'release')}: {spent_words(new)}. What you release of the "
+            "same people adds up with them."
+        )
 
 
-def draw_ledger(source: Source, place: DeltaGenerator) -> None:
+def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
     """Draw in one line what was released of own records, with the list behind it; nothing for public sets."""
     if not source.own:
         return
-    _take_expected(source)
-    name, ledger = _name(source), get_ledger(source)
+    session = _session()
+    ledger, others = session.split(source)
     with place:
-        dropped = sorted(st.session_state.get(_DROPPED, ()))
-        data = {"name": name, "releases": write_release_ledger(ledger), "dropped": dropped}
+        dropped = sorted(session.forgotten)
+        data = {"releases": write_release_ledger(session.ledger), "dropped": dropped}
         _KEPT(data=data, key=KEY, on_kept_change=_take_kept)
-        if not ledger.entries:
+        if session.forgotten:
+            st.caption(FORGOTTEN)
+        if not public:
+            _ask(source, session)
+        if ledger.entries:
+            with st.popover(f"{counted(len(ledger.entries), 'release')} of these records: {spent_words(ledger)}"):
+                _list(source, ledger, public=public)
+        if others.entries:
+            st.caption(f"{SEPARATE}: {counted(len(others.entries), 'release')}, {spent_words(others)}.")
+            if not public:
+                st.button("Count them here, too", on_click=_answer, args=(source, others, True))
+        if not (ledger.entries or others.entries or session.forgotten):
             st.caption(NOTHING)
-            return
-        with st.popover(f"{counted(len(ledger.entries), 'release')} of these records: {spent_words(ledger)}"):
-            _list(source, ledger)
+
+
+def _ask(source: Source, session: _Session) -> None:
+    """Ask whether releases of other files, tabs or settings are about the same people; until "no" they are."""
+    asked = session.unanswered(source)
+    if not asked.entries:
+        return
+    here, reasons = _Origin.of(source), []
+    origins = [session.origins[each.id] for each in asked.entries if each.id in session.origins]
+    if here.name and here.name in {each.name for each in origins}:
+        reasons.append("a file of this very name")
+    if here.columns in {each.columns for each in origins}:
+        reasons.append("the same columns")
+    words = f"Released before, of other records: {counted(len(asked.entries), 'release')}, {spent_words(asked)}."
+    why = f" It was made of {' and '.join(reasons)}." if reasons else ""
+    st.warning(f"{words}{why} {SAME} {ASKED}")
+    sure = bool(st.checkbox(SURE, key=f"ledger-sure:{len(session.ledger.entries)}")) if reasons else True
+    with st.container(horizontal=True):
+        st.button("Yes, add up", on_click=_answer, args=(source, asked, True))
+        st.button("No, other people", disabled=not sure, on_click=_answer, args=(source, asked, False))
+
+
+def _answer(source: Source, ledger: ReleaseLedger, same: bool) -> None:
+    """Keep the reader's answer whether these releases are about the people of `source`."""
+    _session().answers.setdefault(source.people, {}).update({each.id: same for each in ledger.entries})
 
 
 def spent_words(ledger: ReleaseLedger) -> str:
@@ -117,7 +216,7 @@ def spent_words(ledger: ReleaseLedger) -> str:
     return words or "ε = 0 in all"
 
 
-def _list(source: Source, ledger: ReleaseLedger) -> None:
+def _list(source: Source, ledger: ReleaseLedger, *, public: bool) -> None:
     """Draw every entry, what they add up to, and what that allows an attacker."""
     rows = [
         {
@@ -133,9 +232,15 @@ def _list(source: Source, ledger: ReleaseLedger) -> None:
     ]
     panel.safe_table(rows)
     st.html(panel.facts("In all", totals(ledger), public=True))
-    if any(each.origin == "last year's settings" for each in ledger.entries):
-        st.caption("Entries from last year's settings count here, because these are taken for the same people.")
-        st.button("They are other people", on_click=_drop, args=(source,))
+    if public:
+        return
+    session = _session()
+    others = ReleaseLedger(tuple(each for each in ledger.entries if not session.is_own(source, each)))
+    if others.entries:
+        words = f"{counted(len(others.entries), 'release')} of other files, tabs or settings count here."
+        st.caption(f"{words} {SAME}")
+        st.button("They are other people", on_click=_answer, args=(source, others, False))
+    st.button("Forget this list", on_click=_forget, help="Also in this browser. Totals then start again, and say so.")
 
 
 def totals(ledger: ReleaseLedger) -> list[Fact]:
@@ -182,6 +287,11 @@ def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
         _downloads(shown)
 
 
+def _step_name(settings: Hashable) -> str:
+    """Return a name for the widgets of these settings' step, which tells a browser nothing about them."""
+    return _step_names().setdefault(settings, secrets.token_hex(6))
+
+
 def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLedger) -> None:
     """Draw what a release would be and cost, and the one confirmation."""
     guarantee, algorithm = run.guarantee, request.algorithm
@@ -203,7 +313,7 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLe
         Fact("Method", request.name or algorithm.title, "", True),
         Fact("Claimed by the paper", "nothing" if published is None else numbers_of(published), "", True),
         Fact("Proved", "nothing" if proved is None else numbers_of(proved), "", True),
-        Fact("Spent on these records so far", spent_words(ledger) if ledger.entries else "nothing", "", True),
+        Fact("Spent on these records so far", spent_words(ledger) if ledger.entries else "nothing known", "", True),
         Fact("After this release", spent_words(after), "", True),
         *totals(after),
         Fact("Columns", ", ".join(columns), "In the units of your table.", True),
@@ -215,8 +325,7 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLe
         words = "I release it although nothing is proved of it. It cannot be taken back."
     else:
         words = f"I release it: ε = {ceiled(proved.epsilon)}{delta_words(proved)} of these records is spent for good."
-    settings = (*_settings(source, request), len(ledger.entries))
-    name = hashlib.sha256(repr(settings).encode()).hexdigest()[:12]
+    name = _step_name((*_settings(source, request), len(ledger.entries)))
     sure = st.checkbox(words, key=f"release-sure:{name}")
     # Not yet the page's first button; a disabled primary one would be hard to read.
     kind: Literal["primary", "secondary"] = "primary" if sure else "secondary"
@@ -237,7 +346,7 @@ def _enter(source: Source, request: RunRequest, result: Result[Release, Step]) -
         request.algorithm, request.params, table, result.guarantee, result.events, get_ledger(source), today()
     )
     add_entry(source, files.entry)
-    made = _files().setdefault(_name(source), {})
+    made = _files().setdefault(source.people, {})
     made.pop(_settings(source, request), None)
     made[_settings(source, request)] = files
     for oldest in list(made)[: -runs.MAX_OWN_RELEASES]:
@@ -262,45 +371,24 @@ def _downloads(files: ReleaseFiles) -> None:
             st.download_button(label, content, name, kind, key=f"release-file:{ending}", on_click="ignore")
 
 
-def _take_expected(source: Source) -> None:
-    """Let the ledger of imported settings go on with these people."""
-    expected: ReleaseLedger | None = st.session_state.pop(_EXPECTED, None)
-    if expected is None or not expected.entries:
-        return
-    joined = get_ledger(source).joined(expected)
-    if len(joined.entries) == len(get_ledger(source).entries):
-        return
-    _ledgers()[_name(source)] = joined
-    state.report(
-        f"The settings bring {counted(len(expected.entries), 'release')} of these people: {spent_words(expected)}. "
-        "What you release now adds up with them. The list below the picture has the way back."
-    )
-
-
 def _take_kept() -> None:
-    """Take back what the browser's tab has kept of a file; it is untrusted."""
+    """Take back what the browser has kept; it is untrusted, and joins the session's list."""
     kept = state.read_message(st.session_state.get(KEY), dict[str, object], "kept") or {}
-    name = kept.get("name")
-    if not isinstance(name, str):
+    if "releases" not in kept:
         return
     try:
-        _ledgers()[name] = _ledgers().get(name, ReleaseLedger()).joined(read_release_ledger(kept.get("releases")))
+        _session().join(read_release_ledger(kept["releases"]))
     except ReleaseLedgerError as error:
-        state.report(f"This browser tab had a release ledger that cannot be read. {error}")
+        state.report(f"This browser had a release ledger that cannot be read, so the total may be too low. {error}")
 
 
-def _drop(source: Source) -> None:
-    """Take out what last year's settings brought: it is about other people."""
-    gone = [each for each in get_ledger(source).entries if each.origin == "last year's settings"]
-    st.session_state.setdefault(_DROPPED, set()).update(each.id for each in gone)
-    _ledgers()[_name(source)] = ReleaseLedger(tuple(each for each in get_ledger(source).entries if each not in gone))
+def _forget() -> None:
+    """Forget all releases, here and in the browser; the page says so from now on."""
+    session = _session()
+    session.forgotten |= {each.id for each in session.ledger.entries}
+    session.ledger = ReleaseLedger()
 
 
 def today() -> str:
     """Return the day, ISO."""
     return datetime.now(UTC).date().isoformat()
-
-
-def _name(source: Source) -> str:
-    """Name the people behind a set; what the browser keeps names no file."""
-    return hashlib.sha256(repr(source.people).encode()).hexdigest()[:32]

@@ -19,7 +19,6 @@ from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.tools.release import ReleaseEntry, ReleaseLedger
-from dpviz.ui import release_ledger
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
 from tests.tools.compare.decision import check, decided, falsified, plain_of, table_after
@@ -179,12 +178,11 @@ def test_the_public_paper_is_the_same_whatever_the_records_are(open_page, papers
 
 def test_the_papers_odds_are_of_all_that_was_released_of_the_file(open_page, papers):
     page = opened(open_page, survey(240, seed=1), rows_each="2")
-    source = page.app.session_state["dpviz:shown"].source
     claim = Claim(0.5, 0.0, Adjacency.ADD_REMOVE, "a proof")
     entry = ReleaseEntry(
         "3 centers", "dpm", "DPM", 0.5, 0.0, claim.adjacency, claim, "2026-01-31", "release", "ab" * 32, id="0" * 16
     )
-    page.app.session_state[release_ledger._LEDGERS] = {release_ledger._name(source): ReleaseLedger((entry,))}
+    page.app.session_state["dpviz:ledger"].join(ReleaseLedger((entry,)))
     page.run()
     for kind, audience in (("decision", "curator"), ("public", "public")):
         if audience == "public":

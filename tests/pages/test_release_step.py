@@ -40,8 +40,7 @@ def opened(upload):
 
 def ledger_of(page):
     state = page.app.session_state
-    ledgers = state[release_ledger._LEDGERS] if release_ledger._LEDGERS in state else {}  # noqa: SIM401 - it has no get
-    return [each for one in ledgers.values() for each in one.entries]
+    return list(state["dpviz:ledger"].ledger.entries) if "dpviz:ledger" in state else []
 
 
 def box(page):
@@ -218,8 +217,8 @@ def test_releases_add_up_over_bounds_and_settings_and_go_into_the_settings_file(
     entries = ledger_of(page)
     assert [each.proved.epsilon for each in entries] == [0.5, 0.5]
     assert "ε = 1 in all" in spent(page)
-    kept = page.app.session_state[release_ledger._LEDGERS]
-    monkeypatch.setattr(release_ledger, "_ledgers", lambda: kept)  # a file is made in the page's own session
+    kept = page.app.session_state["dpviz:ledger"]
+    monkeypatch.setattr(release_ledger, "_session", lambda: kept)  # a file is made in the page's own session
     written = make(page.app.session_state["dpviz:shown"], FIRST, ExportRequest("json")).content
     assert settings.read(written).ledger.entries == tuple(entries)
     assert "noise_seed" not in written.decode(), "no seed repeats what was released"

@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 
 from dpviz.methods import ALGORITHMS
-from dpviz.ui import asking, controls, hiding, release_ledger, runs
+from dpviz.ui import asking, controls, hiding, runs
 from dpviz.ui.asking import Answers
 from tests.pages.conftest import LINKED, PAGES, SOME_KIND, SOME_KNOB, typed
 
@@ -97,10 +97,8 @@ def opened(open_page):
 def counted(page):
     """Return how many releases this session has counted."""
     state = page.app.session_state
-    own = state[release_ledger._LEDGERS].values() if release_ledger._LEDGERS in state else ()
-    return sum(len(each.entries) for each in own) + (
-        sum(state[runs._SECRET_RUN_COUNTS].values()) if runs._SECRET_RUN_COUNTS in state else 0
-    )
+    own = state["dpviz:ledger"].ledger.entries if "dpviz:ledger" in state else ()
+    return len(own) + (sum(state[runs._SECRET_RUN_COUNTS].values()) if runs._SECRET_RUN_COUNTS in state else 0)
 
 
 def tallied(page):

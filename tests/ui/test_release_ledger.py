@@ -1,6 +1,7 @@
 """A ledger is of people, whatever columns they have now; what a browser, a settings file and a reader change."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,13 +21,17 @@ FIRST, SECOND = entry(0.5, number=1), entry(0.25, number=2)
 
 @pytest.fixture(autouse=True)
 def drawn(session, monkeypatch):  # noqa: ARG001 (an empty session)
-    """Draw nothing; gather what the browser is told."""
-    told = []
+    """Draw nothing; gather what the browser receives, and what the reader sees under each kind of element."""
+    told, seen = [], {"caption": [], "warning": [], "button": {}}
     monkeypatch.setattr(release_ledger, "_KEPT", lambda **given: told.append(given["data"]))
-    monkeypatch.setattr(release_ledger.st, "caption", lambda *_: None)
+    monkeypatch.setattr(release_ledger, "_list", lambda *_, **__: None)
+    monkeypatch.setattr(release_ledger.st, "caption", seen["caption"].append)
+    monkeypatch.setattr(release_ledger.st, "warning", seen["warning"].append)
     monkeypatch.setattr(release_ledger.st, "popover", lambda *_: Place())
-    monkeypatch.setattr(release_ledger, "_list", lambda *_: None)
-    return told
+    monkeypatch.setattr(release_ledger.st, "container", lambda **_: Place())
+    monkeypatch.setattr(release_ledger.st, "checkbox", lambda *_, **__: False)
+    monkeypatch.setattr(release_ledger.st, "button", lambda label, **given: seen["button"].update({label: given}))
+    return SimpleNamespace(told=told, **seen)
 
 
 class Place:
@@ -37,45 +42,71 @@ class Place:
         return None
 
 
-def kept(session, name, releases):
-    session[release_ledger.KEY] = {"kept": {"name": name, "releases": releases}}
+def draw(drawn, source, *, public=False):
+    """Draw the ledger's line anew and return the words around it."""
+    for each in (drawn.caption, drawn.warning, drawn.button):
+        each.clear()
+    release_ledger.draw_ledger(source, Place(), public=public)
+    return " ".join((*drawn.caption, *drawn.warning))
+
+
+def kept(session, releases):
+    session[release_ledger.KEY] = {"kept": {"releases": releases}}
     release_ledger._take_kept()
 
 
-def test_a_ledger_is_of_people_whatever_their_columns():
+def press(drawn, label):
+    given = drawn.button[label]
+    assert not given.get("disabled")
+    given["on_click"](*given["args"])
+
+
+def test_a_release_counts_for_every_file_until_its_people_are_said_to_be_others(drawn):
     release_ledger.add_entry(HERE, FIRST)
-    release_ledger.add_entry(SAME, SECOND)
-    assert release_ledger.get_ledger(HERE).entries == release_ledger.get_ledger(SAME).entries == (FIRST, SECOND)
+    for same in (SAME, HERE):
+        assert release_ledger.SAME not in draw(drawn, same), "other columns of a file are the same people"
+        assert release_ledger.get_ledger(same).entries == (FIRST,)
+    assert "1 release, ε = 0.5 in all" in draw(drawn, OTHER)
+    assert release_ledger.get_ledger(OTHER).entries == (FIRST,)
+    assert not draw(drawn, OTHER, public=True), "only the curator answers"
+    assert draw(drawn, OTHER).count("made of the same columns") == 1
+    assert drawn.button["No, other people"]["disabled"], "the same columns: it takes a second look"
+    drawn.button["No, other people"]["disabled"] = False
+    press(drawn, "No, other people")
     assert release_ledger.get_ledger(OTHER) == ReleaseLedger()
+    assert release_ledger.get_ledger(HERE).entries == (FIRST,)
+    assert release_ledger.SEPARATE in draw(drawn, OTHER)
+    assert release_ledger.NOTHING not in draw(drawn, OTHER)
+    press(drawn, "Count them here, too")
+    assert release_ledger.get_ledger(OTHER).entries == (FIRST,)
+    assert release_ledger.SAME not in draw(drawn, OTHER), "answered"
+    release_ledger.add_entry(HERE, SECOND)
+    assert "1 release, ε = 0.25 in all" in draw(drawn, OTHER), "a new one is a new question"
 
 
 def test_a_public_set_has_no_ledger_on_screen(drawn):
-    release_ledger.draw_ledger(source(), Place())
-    assert drawn == []
+    assert not draw(drawn, source())
+    assert drawn.told == []
 
 
-def test_the_browser_is_told_entries_and_no_file(drawn):
+def test_the_browser_receives_entries_and_nothing_of_a_file(drawn):
     release_ledger.add_entry(HERE, FIRST)
-    release_ledger.draw_ledger(HERE, Place())
-    (told,) = drawn
-    assert told["releases"] == write_release_ledger(ReleaseLedger((FIRST,)))
-    assert "d1g357" not in json.dumps(told)
+    draw(drawn, HERE)
+    draw(drawn, OTHER)
+    assert drawn.told == [{"releases": write_release_ledger(ReleaseLedger((FIRST,))), "dropped": []}] * 2
 
 
-def test_what_the_browser_kept_goes_on_once(session, drawn):
-    release_ledger.draw_ledger(HERE, Place())
-    name = drawn[0]["name"]
+def test_what_the_browser_kept_joins_once_and_replaces_nothing(session):
     release_ledger.add_entry(HERE, SECOND)
     for _ in range(2):
-        kept(session, name, write_release_ledger(ReleaseLedger((FIRST, SECOND))))
-    assert set(release_ledger.get_ledger(HERE).entries) == {FIRST, SECOND}
-    assert len(release_ledger.get_ledger(HERE).entries) == 2
+        kept(session, write_release_ledger(ReleaseLedger((FIRST,))))
+        assert sorted(release_ledger.get_ledger(HERE).entries, key=lambda each: each.id) == [FIRST, SECOND]
 
 
 @pytest.mark.parametrize("releases", [None, "x", [{}], [{"id": 1}], [["x"]]])
 def test_nonsense_of_a_browser_changes_nothing_and_is_said(session, releases):
     release_ledger.add_entry(HERE, FIRST)
-    kept(session, release_ledger._name(HERE), releases)
+    kept(session, releases)
     assert release_ledger.get_ledger(HERE).entries == (FIRST,)
     assert any("ledger that cannot be read" in each for each in state.take_problems())
 
@@ -87,29 +118,28 @@ def test_a_message_that_is_none_is_ignored(session, message):
     assert state.take_problems() == []
 
 
-def test_settings_go_on_with_the_next_file_and_can_be_taken_off(drawn):
-    release_ledger.expect_ledger(ReleaseLedger((FIRST,)))
-    release_ledger.draw_ledger(source(), Place())  # no file yet
-    assert state.take_problems() == []
-    release_ledger.draw_ledger(OTHER, Place())
-    assert [each.origin for each in release_ledger.get_ledger(OTHER).entries] == ["last year's settings"]
+def test_settings_go_on_with_every_file_and_can_be_taken_off(drawn):
+    release_ledger.take_imported(ReleaseLedger((FIRST,)))
     assert any("ε = 0.5 in all" in each.replace("\\", "") for each in state.take_problems())
+    assert [each.origin for each in release_ledger.get_ledger(OTHER).entries] == ["last year's settings"]
     release_ledger.add_entry(OTHER, SECOND)
     assert release_ledger.get_ledger(OTHER).total_basic().epsilon == 0.75
-    release_ledger.draw_ledger(HERE, Place())
-    assert release_ledger.get_ledger(HERE) == ReleaseLedger(), "one file alone"
-    release_ledger._drop(OTHER)
-    release_ledger.draw_ledger(OTHER, Place())
+    release_ledger.take_imported(release_ledger.get_ledger(OTHER))
+    assert state.take_problems() == [], "settings of the same session add nothing"
+    draw(drawn, OTHER)
+    press(drawn, "No, other people")
     assert release_ledger.get_ledger(OTHER).entries == (SECOND,)
-    assert drawn[-1]["dropped"] == [FIRST.id], "the browser forgets it, too"
+    assert release_ledger.get_ledger(HERE).total_basic().epsilon == 0.75, "an answer is about one file's people"
 
 
-def test_settings_of_the_same_session_add_nothing():
+def test_a_list_that_is_forgotten_leaves_the_browser_and_the_page_says_so(drawn, session):
     release_ledger.add_entry(HERE, FIRST)
-    release_ledger.expect_ledger(release_ledger.get_ledger(HERE))
-    release_ledger.draw_ledger(HERE, Place())
-    assert release_ledger.get_ledger(HERE).entries == (FIRST,)
-    assert state.take_problems() == []
+    release_ledger._forget()
+    assert release_ledger.FORGOTTEN in draw(drawn, HERE)
+    assert release_ledger.NOTHING not in draw(drawn, HERE)
+    assert drawn.told[-1] == {"releases": [], "dropped": [FIRST.id]}
+    kept(session, write_release_ledger(ReleaseLedger((FIRST, SECOND))))
+    assert release_ledger.get_ledger(HERE).entries == (SECOND,)
 
 
 def written(releases):

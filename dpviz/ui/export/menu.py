@@ -73,7 +73,7 @@ def take_over(imported: settings.Settings) -> None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
     st.session_state[_RESTORE] = imported
     st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
-    release_ledger.expect_ledger(imported.ledger)
+    release_ledger.take_imported(imported.ledger)
     answers.expect_form(imported.form)
     if imported.form is not None:
         features = imported.form.features
