@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
+from dpviz.ui.release_ledger import NOTHING
 from tests.browser.conftest import visitor
 from tests.browser.test_app import APP, SLOW, Server
 from tests.browser.test_app_compare import stage_of
@@ -134,7 +135,7 @@ def test_a_table_is_released_once_and_next_year_goes_on_from_it(
     stage_of(page).get_by_role("button", name=re.compile("^EUGkM")).click()
     page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
     expect(page.get_by_role("heading", level=1)).to_have_text("Convergent k-means", timeout=SLOW)
-    expect(page.get_by_text("Nothing of these records has been released in this tab.")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(NOTHING)).to_be_visible(timeout=SLOW)
     outside = n_outside(content)
     expect(page.get_by_text(re.compile(rf"^{outside['lat']} of {n_used:,} records lie outside"))).to_be_visible()
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
+from dpviz.ui.release_ledger import NOTHING
 from tests.browser.servers import ROOT, Apart
 from tests.browser.test_app import PAGE, SLOW, behind, choose_data, picture_of, redrawn
 from tests.browser.test_app_exports import close, saved
@@ -101,7 +102,7 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
         if kind == kinds[0]:
             bound(page)  # for the same columns of the other files, too
         picture = picture_of(page)
-        expect(page.get_by_text("Nothing of these records has been released")).to_be_visible()
+        expect(page.get_by_text(NOTHING)).to_be_visible()
         if kind == "csv":  # what is made of a table does not depend on what it was read from
             with redrawn(picture):
                 page.get_by_role("button", name="New noise").click()

@@ -13,6 +13,7 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from dpviz.data import DATASETS
 from dpviz.ui.home import TITLE
+from dpviz.ui.release_ledger import NOTHING
 from tests.browser.test_app import (
     APP,
     SLOW,
@@ -103,7 +104,7 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
     assert len(tables(picture)["released center"]) == 5
     query = parse_qs(urlsplit(page.url).query)
     assert re.fullmatch(r"upload:[0-9a-f]+", query["data"][0])
-    expect(page.get_by_text("Nothing of these records has been released")).to_be_visible()
+    expect(page.get_by_text(NOTHING)).to_be_visible()
     page.keyboard.press("Escape")  # the table lies over the page
     with redrawn(picture):
         page.get_by_role("button", name="New noise").click()
