@@ -95,7 +95,8 @@ class _Session:
     def split(self, source: Source) -> tuple[ReleaseLedger, ReleaseLedger]:
         """Return the releases that count for these people, and those that the reader said are about other people."""
         answers = self.answers.get(source.people, {})
-        counted, others = [], []
+        counted: list[ReleaseEntry] = []
+        others: list[ReleaseEntry] = []
         for each in self.ledger.entries:
             (counted if self.is_own(source, each) or answers.get(each.id, True) else others).append(each)
         return ReleaseLedger(tuple(counted)), ReleaseLedger(tuple(others))
