@@ -36,7 +36,7 @@ from dpviz.core import (
 from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS, BROKEN, WRONG, MethodLike, beside, find
 from dpviz.plots import Figure
-from dpviz.runs import on_data, records_of
+from dpviz.runs import notices_of, on_data, records_of
 from dpviz.stories.charts import roc_scene
 from dpviz.stories.label import AUDITED, ceiled_two, floored_two
 from dpviz.stories.method import Method
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attack", "Audit", "Comparison", "attack", "audit", "compare", "methods", "sweep"]
 
+MOST_COMPARED = 1 << 26  # numbers of Parquet that are read for costs in memory, half a gigabyte; ours
 HERE = "data"  # what the records of a comparison are called
 BAND = (0.05, 0.95)  # of runs
 
@@ -104,6 +105,15 @@ class Comparison(Confidential):
     rows: "pd.DataFrame"  # a row a run: columns of `dpviz.tools.sweep`
     names: Mapping[str, str]  # key of a method -> title
     bounds_public: bool = True  # whether the box was known without the records
+    feature_names: tuple[str, ...] = ()
+    nonprivate_notices: tuple[str, ...] = ()  # how the data were read, clipped, and what was left out
+
+    def __repr__(self) -> str:
+        """Return methods and features in a line, with a hint at notices about the data, and nothing exact."""
+        hint = "; some columns or records were changed: see nonprivate_notices" if self.nonprivate_notices else ""
+        return (
+            f"<Comparison of {', '.join(self.names.values())} on {', '.join(self.feature_names)}: curator only{hint}>"
+        )
 
     def table(self) -> "pd.DataFrame":
         """Return each method's cost at each ε, × that without privacy: the median of its runs, and their middle 90 %.
@@ -144,6 +154,7 @@ def compare(
     /,
     *,
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
+    features: Sequence[str] | None = None,
     epsilon: float | Sequence[float] = (0.3, 1.0, 3.0),
     seeds: int | Sequence[int] = 30,
     n_clusters: int = DEFAULT_K,
@@ -151,7 +162,7 @@ def compare(
 ) -> Comparison:
     """Run several methods on the same records at each ε with each noise seed, and return their costs side by side.
 
-    - `methods`, `data`, `bounds`: as `dpviz.run` takes them.
+    - `methods`, `data`, `bounds`, `features`: as `dpviz.run` takes them.
     - `epsilon`: one ε or several.
     - `seeds`: how many noise seeds, or which. Such noise can be repeated: nothing of a comparison may be published.
     - `n_clusters`: public; k of the methods that take one, and of k-means without privacy.
@@ -163,7 +174,7 @@ def compare(
 
     Raises ValueError as `dpviz.run` does.
     """
-    chunks, dataset = records_of(data, bounds)
+    chunks, dataset = records_of(data, bounds, features, MOST_COMPARED)
     if chunks is not None:
         raise ValueError("data were chunks, but a comparison measures costs on records in memory. Give a sample.")
     found = [find(each) for each in ([methods] if isinstance(methods, str | Path) else methods)]
@@ -177,7 +188,8 @@ def compare(
         }
         made = run_sweep(expand_grid(grid, seeds if isinstance(seeds, int) else [*seeds]), jobs=jobs)
     rows = referenced({"": made})[""]
-    return Comparison(build_table(rows), {each.name: each.title for each in found}, not dataset.bounds_from_data)
+    titles, is_public = {each.name: each.title for each in found}, not dataset.bounds_from_data
+    return Comparison(build_table(rows), titles, is_public, dataset.feature_names, notices_of(dataset))
 
 
 def sweep(
@@ -194,7 +206,7 @@ def sweep(
     Costs are exact. Curator only.
 
     - `grid`: lists "methods", "data" and "epsilon" (`dpviz.tools.sweep` has an example of every key). Your own records
-      are `{"records": frame, "bounds": ((0, 0), (10, 10))}`, as `dpviz.run` takes them.
+      are `{"records": frame, "bounds": ((0, 0), (10, 10))}`, as `dpviz.run` takes them, with "features" or without.
     - `seeds`: a number of noise seeds, or a list, or a mapping for "data", "start" and "noise".
     - `resume`: a folder that keeps finished runs. The same call continues there after it was stopped or killed.
     - `jobs`: number of processes. None leaves it to `joblib.parallel_config`, which also names a Dask cluster.
@@ -216,10 +228,10 @@ def _with_dataset(entry: Any) -> Any:
     """Return a data entry of a grid with its records and bounds as one Dataset."""
     if not isinstance(entry, Mapping) or "records" not in entry:
         return entry
-    chunks, dataset = records_of(entry["records"], entry.get("bounds"))
+    chunks, dataset = records_of(entry["records"], entry.get("bounds"), entry.get("features"), MOST_COMPARED)
     if chunks is not None:
         raise ValueError("records were chunks, but a sweep measures costs on records in memory. Give a sample.")
-    return {**{key: value for key, value in entry.items() if key != "bounds"}, "records": dataset}
+    return {**{key: value for key, value in entry.items() if key not in ("bounds", "features")}, "records": dataset}
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,6 +337,7 @@ def attack(
     /,
     *,
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
+    features: Sequence[str] | None = None,
     record: int = 0,
     rounds: int = 200,
     seed: int = 0,
@@ -336,7 +349,7 @@ def attack(
     released center is near it (`attacks.center_fit_scores`). Every round is one more release that can be repeated, so a
     game on real records is for the curator alone.
 
-    - `method`, `data`, `bounds`: as `dpviz.run` takes them.
+    - `method`, `data`, `bounds`, `features`: as `dpviz.run` takes them.
     - `record`: a row of `data`, from 0.
     - `seed`: of coins and noise.
     - `params`: fields of the method's Params.
@@ -347,7 +360,7 @@ def attack(
 
     Raises ValueError as `dpviz.run` does, and for a row that is not there.
     """
-    chunks, dataset = records_of(data, bounds)
+    chunks, dataset = records_of(data, bounds, features, MOST_COMPARED)
     if chunks is not None:
         raise ValueError("data were chunks, but a game changes a record in memory. Give a sample.")
     algorithm, box = find(method), dataset.box

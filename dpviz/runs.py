@@ -19,12 +19,14 @@ from dpviz.core import (
     Result,
     Step,
     box_between,
-    check_real,
     quoted,
     without_charge,
 )
 from dpviz.data import Dataset, chunks_of, read_table, sample_of
+from dpviz.data.features import check_features, points_of
+from dpviz.data.files import listed
 from dpviz.data.table import ONE_ROW
+from dpviz.data.transforms import clipped_words, clipping, clipping_notices
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.methods import ALGORITHMS, MethodLike, find, run_class
 from dpviz.plots import Scene
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["run", "show"]
 
 SAMPLED = 5_000  # records of a sample that the curator's pictures show; ours
-MOST_IN_MEMORY = 1 << 26  # numbers of a file that is read as a whole, half a gigabyte; ours
+MOST_IN_MEMORY = 1 << 22  # numbers of Parquet that is read as a whole, 34 MB; ours
 OF_SAMPLE = "The release is of all records; pictures and costs for the curator are of a sample of them."
 SECRET = "Noise came from the operating system and is not stored: nobody can make it again."
 
@@ -52,6 +54,7 @@ def run(
     /,  # a method can have parameters of these names
     *,
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
+    features: Sequence[str] | None = None,
     rows_per_person: int = 1,
     seed: int | None = None,
     **params: Any,
@@ -60,8 +63,11 @@ def run(
 
     - `method`: a name, such as "dpm", a Python file, or an entry of a catalogue (`dpviz.methods.find` lists all ways).
     - `data`: the records. A Dataset, an array or a data frame (n, d), chunks, a Dask collection, a table's file or a
-      folder of Parquet files. Records in chunks are never in memory at once; the curator's pictures show a sample.
-    - `bounds`: public, in data units: ((low, ...), (high, ...)) or a Box. All data but a Dataset need them.
+      folder of Parquet files. Chunks, collections, and Parquet of more than `MOST_IN_MEMORY` numbers are read block by
+      block and are never in memory at once; the curator's pictures show a sample.
+    - `bounds`: public, in data units: ((low, ...), (high, ...)) or a Box. All data but a Dataset need them. Records
+      outside are moved to the edge; `Run.nonprivate_notices` counts them.
+    - `features`: names of the columns to use. By default every column is a feature, and must hold numbers.
     - `rows_per_person`: how many rows one person has at most, a public limit that you keep. The guarantee is for all
       rows of a person together (`accounting.for_group`).
     - `seed`: None for secret noise. With a number the run can be repeated, and protects nobody.
@@ -73,12 +79,13 @@ def run(
         run.release, run.guarantee, run.finding().public
         run.show(), run.save("picture.svg"), run.to_frame()
 
-    Raises ValueError for an unknown method, bounds that are missing, and parameters that are not allowed; TypeError for
-    parameters that the method does not have.
+    Warns if more than 5 % of the records lie outside the bounds. Raises ValueError for an unknown method, bounds that
+    are missing, cells that are not numbers, and parameters that are not allowed; TypeError for parameters that the
+    method does not have.
     """
     check_rows(rows_per_person)
     algorithm = find(method)
-    records, dataset = records_of(data, bounds)
+    records, dataset = records_of(data, bounds, features)
     if rows_per_person > 1:
         dataset = replace(dataset, caveats=tuple(each for each in dataset.caveats if each != ONE_ROW))
     parameters = algorithm.make_params(params)
@@ -95,7 +102,7 @@ def run(
     kind = algorithm.run if isinstance(algorithm, Method) else run_class(algorithm.name)
     guarantee = honest(for_person(result.guarantee, rows_per_person), dataset, secret=seed is None)
     made = run_of(kind, result, parameters, dataset, guarantee)
-    return replace(made, title=algorithm.title, rows_per_person=rows_per_person)
+    return replace(made, title=algorithm.title, rows_per_person=rows_per_person, nonprivate_reading=notices_of(dataset))
 
 
 def run_of(
@@ -121,14 +128,25 @@ def on_data(guarantee: Guarantee, dataset: Dataset) -> Guarantee:
     return replace(guarantee, caveats=caveats)
 
 
-def records_of(data: Any, bounds: Any) -> tuple[Chunks | None, Dataset]:
-    """Return records that are read block by block, None where all are in memory, and the data set: of chunks a sample.
+def notices_of(dataset: Dataset) -> tuple[str, ...]:
+    """Return how a data set was read, clipped, and what was left out of it. Curator only."""
+    if dataset.nonprivate_notices:
+        return dataset.nonprivate_notices
+    moved, left_out = dataset.nonprivate_n_clipped, dataset.nonprivate_n_left_out
+    clipped = (f"{clipped_words(moved, dataset.n)}.",) if moved else ()
+    return (*clipped, f"Rows that are left out: {left_out:,}.") if left_out else clipped
 
-    All but a Dataset need bounds that do not come from the records. Raises ValueError.
+
+def records_of(data: Any, bounds: Any, features: Any = None, most: int | None = None) -> tuple[Chunks | None, Dataset]:
+    """Return records that are read block by block, None if all are in memory, and the data set, of chunks a sample.
+
+    A Parquet file or folder of at most `most` numbers (None: MOST_IN_MEMORY) is read as a whole. All data but a Dataset
+    need bounds that do not come from the records. Raises ValueError.
     """
     if isinstance(data, Dataset):
-        if bounds is not None:
-            raise ValueError("bounds were given beside a Dataset, which has a box of its own. Leave bounds out.")
+        for name, value in (("bounds", bounds), ("features", features)):
+            if value is not None:
+                raise ValueError(f"{name} were given beside a Dataset, which has its own. Leave {name} out.")
         return None, data
     if data is None or isinstance(data, Mapping):
         raise TypeError(
@@ -139,39 +157,49 @@ def records_of(data: Any, bounds: Any) -> tuple[Chunks | None, Dataset]:
             "bounds were not given, but an array, a data frame or a file needs them: bounds=((low, ...), (high, ...)), "
             "a pair of numbers for each feature that do not come from the records."
         )
-    chunks = chunks_of(data)
+    features = check_features(features)
+    chunks = chunks_of(data, features)
     if chunks is None and isinstance(data, str | Path):
         table = read_table(data)
-        return None, table.dataset(table.numeric_columns, box=box_between(bounds, len(table.numeric_columns)))
-    whole = chunks is not None and isinstance(data, str | Path) and chunks.n * chunks.d <= MOST_IN_MEMORY
+        names = table.select(features)
+        box = box_between(bounds, len(names), names)
+        dataset, moved = table.dataset(names, box=box), table.clipping(names, box)
+        left_out = [name for name in table.nonprivate_columns.names if name not in names]
+        notices = (*table.notes, *_left_out(left_out), *clipping_notices(names, moved))
+        return None, replace(dataset, nonprivate_notices=notices)
     if chunks is None:
-        check_real(data, "data")
-        try:
-            points = np.asarray(data, dtype=np.float64)
-        except (TypeError, ValueError):  # it quotes a value
-            text = ", ".join(str(name) for name in getattr(data, "columns", ()) if not _is_numeric(data[name]))
-            raise ValueError(
-                f"data had columns that are not numbers{f' ({text})' if text else ''}. Choose the features, as in "
-                "data[['x', 'y']]."
-            ) from None
+        points, names = points_of(data, features)
+        left_out = [str(name) for name in getattr(data, "columns", ()) if str(name) not in names]
     else:
-        points = np.concatenate([*chunks.blocks()]) if whole else sample_of(chunks, SAMPLED)
-    if points.ndim != 2:
-        raise ValueError(f"data had {points.ndim} dimensions, but it must have two: a row for each record.")
-    box = box_between(bounds, points.shape[1])
-    points = points if chunks is None else box.clip(points)
-    names = tuple(str(name) for name in getattr(data if chunks is None else chunks, "columns", ()))
-    names = names or tuple(f"feature {i + 1}" for i in range(points.shape[1]))
-    caveats = () if chunks is None or whole else (OF_SAMPLE,)
-    return None if whole else chunks, Dataset(points, None, box, names, "Your data", caveats=caveats)
+        names = tuple(getattr(chunks, "columns", ())) or tuple(f"feature {i + 1}" for i in range(chunks.d))
+        left_out = [*getattr(chunks, "left_out", ())]
+    box = box_between(bounds, len(names), names)
+    caveats: tuple[str, ...] = ()
+    if chunks is None:
+        moved = clipping(points, box)
+    elif isinstance(data, str | Path) and chunks.n * chunks.d <= (most or MOST_IN_MEMORY):
+        points, first = np.empty((chunks.n, chunks.d)), 0
+        for block in chunks.blocks():
+            points[first : first + len(block)] = block
+            first += len(block)
+        chunks, moved = None, clipping(points, box)
+    else:
+        points, moved = sample_of(chunks, SAMPLED, box)
+        caveats = (OF_SAMPLE,)
+    return chunks, Dataset(
+        box.clip(points),
+        None,
+        box,
+        names,
+        "Your data",
+        nonprivate_n_clipped=moved.nonprivate_n_moved,
+        nonprivate_notices=(*_left_out(left_out), *clipping_notices(names, moved)),
+        caveats=caveats,
+    )
 
 
-def _is_numeric(column: object) -> bool:
-    try:
-        np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
+def _left_out(columns: Sequence[str]) -> tuple[str, ...]:
+    return (f"Columns that are left out: {listed(columns)}.",) if columns else ()
 
 
 def show(

@@ -1,8 +1,11 @@
 """The package as a library: what it lists, what is loaded when, and what runs where the app's packages are missing."""
 
 import importlib
+import pickle
+import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +22,7 @@ from dpviz.data import ParquetChunks, load
 from dpviz.estimators import DPLloyd
 from dpviz.many import attack
 from dpviz.methods import ALGORITHMS, find, name_of_seeds
-from dpviz.runs import OF_SAMPLE
+from dpviz.runs import MOST_IN_MEMORY, OF_SAMPLE
 from dpviz.tools.audit.table import NOTHING_CLAIMED
 from dpviz.tools.compare.runs import ENTRIES
 from tests.numeric import numeric_environment
@@ -156,7 +159,9 @@ def test_a_former_name_gives_the_method_and_its_noise_with_a_warning():
 @pytest.mark.parametrize("frame", [pd.DataFrame, pytest.importorskip("polars").DataFrame])
 def test_a_frame_with_text_names_the_columns_and_shows_no_value(frame):
     people = frame({"x": [0.1, 0.2], "town": ["A", "B"], "y": [0.3, 0.4], "name": ["Ann", "Ben"]})
-    with pytest.raises(ValueError, match=r"not numbers \(town, name\)\. Choose the features") as error:
+    with pytest.raises(
+        ValueError, match=r"not numbers: 'town' \(2, first in row 1\), 'name' .*Choose the feat"
+    ) as error:
         dpviz.run("dplloyd", people, bounds=Box.cube(0.0, 1.0, 4))
     assert "Ann" not in str(error.value)
     with pytest.raises(ValueError, match="columns that are not numbers"):
@@ -230,7 +235,8 @@ def test_broken_methods_of_others_are_told_in_the_table(monkeypatch):
 def test_a_run_says_in_a_line_what_it_is_and_shows_its_public_picture():
     data = load("blobs", n=300, seed=1)
     run = dpviz.run("dplloyd", data, seed=7, epsilon=1)
-    assert repr(run) == f"DPLloyd, ε = 1 (proved, add or remove), 5 centers; {len(run.steps)} steps for the curator"
+    steps = f"{len(run.steps)} steps for the curator"
+    assert repr(run) == f"DPLloyd, ε = 1 (proved, add or remove), 5 centers of {', '.join(data.feature_names)}; {steps}"
     html = run._repr_html_()
     assert "<svg" in html
     assert "person (secret)" not in html
@@ -244,7 +250,8 @@ def test_a_run_says_in_a_line_what_it_is_and_shows_its_public_picture():
 def test_nothing_claimed_is_told_everywhere():
     data = load("blobs", n=200, seed=1)
     run = dpviz.run(my_fit, data, seed=1)
-    assert repr(run) == "My fit, nothing is claimed (not proved), 1 center; 0 steps for the curator"
+    names = ", ".join(data.feature_names)
+    assert repr(run) == f"My fit, nothing is claimed (not proved), 1 center of {names}; 0 steps for the curator"
     assert run.card().kind == "None: no limit is claimed or proved"
     assert run.finding().public
     assert run.spending() == ()
@@ -275,6 +282,134 @@ def test_rows_of_a_person_are_counted_on_the_card_and_in_the_account():
             dpviz.run("dplloyd", data, epsilon=1, rows_per_person=wrong)
         with pytest.raises(ValueError, match="rows_per_person was"):
             DPLloyd(bounds=data.box, rows_per_person=wrong).fit(data.points)
+
+
+PEOPLE = pd.DataFrame({"age": [20.0 + i for i in range(60)], "bmi": [18.0 + i / 4 for i in range(60)]})
+CALLS = {
+    "run": lambda data, bounds: dpviz.run("dplloyd", data, bounds=bounds, n_clusters=1, seed=1),
+    "compare": lambda data, bounds: dpviz.compare("dplloyd", data, bounds=bounds, n_clusters=1, epsilon=1, seeds=1),
+    "sweep": lambda data, bounds: dpviz.sweep(
+        {"data": [{"records": data, "bounds": bounds}], "methods": ["dplloyd"], "epsilon": [1]}, jobs=1
+    ),
+    "estimator": lambda data, bounds: DPLloyd(bounds=bounds, n_clusters=1, random_state=1).fit(data),
+}
+KINDS = ["array", "frame", "csv", "parquet", "folder"]
+
+
+def as_kind(frame, kind, folder):
+    """Return a frame as records of a kind, a file of it in `folder`."""
+    if kind == "csv":
+        frame.to_csv(folder / "people.csv", index=False)
+        return folder / "people.csv"
+    if kind in ("parquet", "folder"):
+        frame.to_parquet(folder / "people.parquet")
+        return folder / "people.parquet" if kind == "parquet" else folder
+    return frame.to_numpy() if kind == "array" else frame
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("call", CALLS)
+def test_an_odd_cell_is_refused_by_column_and_row_in_every_kind_of_records(kind, call, tmp_path):
+    where = "'feature 2'" if kind == "array" else "'bmi'"
+    for cell, row in ((np.nan, "row 7"), ("28.1*", "row 7")):
+        odd = PEOPLE.astype(object)
+        odd.iloc[6, 1] = cell
+        if kind in ("parquet", "folder"):
+            odd = odd.astype({"age": float, "bmi": str if isinstance(cell, str) else float})
+            row = "holds (large_)?string" if isinstance(cell, str) else row
+        with pytest.raises(ValueError, match=f"(?s){where}.*{row}") as error:
+            CALLS[call](as_kind(odd, kind, tmp_path), (0.0, 120.0))
+        assert "26.0" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("call", CALLS)
+def test_records_outside_are_clipped_with_a_notice_in_every_kind_of_records(kind, call, tmp_path):
+    few, many = PEOPLE.copy(), PEOPLE.copy()
+    few.iloc[3, 0], many.iloc[:9, 1] = -999.0, -999.0
+    names = ["feature 1", "feature 2"] if kind == "array" else ["age", "bmi"]
+    made = CALLS[call](as_kind(few, kind, tmp_path), (0.0, 120.0))
+    if call != "sweep":
+        notices = made.nonprivate_notices_ if call == "estimator" else made.nonprivate_notices
+        notices = notices() if callable(notices) else notices
+        outside = f"1 of 60 records lies outside the bounds and was moved to the edge: {names[0]} (1 below)."
+        assert outside in notices
+    if call in ("run", "compare"):
+        assert all(name in repr(made) for name in (*names, "nonprivate_notices"))
+        assert "1 of 60" not in repr(made)
+    with pytest.warns(UserWarning, match=f"More than 5 % .* bounds of {names[1]} and") as said:
+        CALLS[call](as_kind(many, kind, tmp_path), (0.0, 120.0))
+    assert not re.search(r"\b(9|60)\b", str(said[0].message)), "a count is in no log"
+
+
+def test_nothing_about_clipping_leaves_with_a_run(tmp_path):
+    odd = PEOPLE.copy()
+    odd.iloc[3, 0] = -999.0
+    made = [CALLS["run"](data, (0.0, 120.0)) for data in (odd, odd.clip(lower=0.0))]
+    assert [len(run.nonprivate_notices()) for run in made] == [1, 0]
+    for ending in ("svg", "html", "csv", "json"):
+        for run, name in zip(made, "ab", strict=True):
+            run.save(tmp_path / f"{name}.{ending}")
+        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+    assert made[0]._repr_html_() == made[1]._repr_html_()
+    assert "nonprivate" not in pickle.dumps(DPLloyd(bounds=(0, 120), random_state=1).fit(odd)).decode("latin-1")
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_features_select_columns_and_what_is_left_out_is_named(kind, tmp_path):
+    data = as_kind(PEOPLE.assign(id=range(60)), kind, tmp_path)
+    run = dpviz.run("dplloyd", data, bounds=(0, 120), features=["bmi", "age"], seed=1)
+    expected = dpviz.run("dplloyd", PEOPLE[["bmi", "age"]], bounds=(0, 120), seed=1)
+    assert (run.words.feature_names, run.nonprivate_notices()[0]) == (
+        ("bmi", "age"),
+        "Columns that are left out: 'id'.",
+    )
+    assert np.array_equal(run.release.centers, expected.release.centers)
+    for features, words in (
+        (["bmi", "size"], "no column 'size'"),
+        (["bmi", "bmi"], "each once"),
+        ([], "names of columns"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            dpviz.run("dplloyd", data, bounds=(0, 120), features=features)
+
+
+def run_people(bounds=(0, 120), data=PEOPLE, **options):
+    return dpviz.run("dplloyd", data, bounds=bounds, **options)
+
+
+WRONG_FEATURES = {
+    "an array has no names": (lambda: run_people(data=PEOPLE.to_numpy(), features=["a"]), "an array"),
+    "a set has its own": (lambda: run_people(None, BLOBS, features=["x"]), "features were given beside a Dataset"),
+    "bounds name the features": (lambda: run_people(((0,) * 3, (9,) * 3)), r"\(age, bmi\)"),
+    "reversed bounds": (lambda: run_people(((0, 50), (120, 0))), "bounds of bmi were reversed"),
+    "reversed for all": (lambda: run_people((120, 0)), "bounds of age were reversed.*Swap"),
+    "dates": (lambda: run_people(data=PEOPLE.assign(d=pd.Timestamp("2024-01-01"))), "not numbers: 'd'"),
+    "two names": (lambda: run_people(data=PEOPLE.set_axis(["a", "a"], axis=1)), "one name"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG_FEATURES)
+def test_wrong_features_and_bounds_name_the_way_out(mistake):
+    ask, answer = WRONG_FEATURES[mistake]
+    with pytest.raises(ValueError, match=answer):
+        ask()
+
+
+def test_a_large_folder_is_never_in_memory(tmp_path):
+    n = MOST_IN_MEMORY // 3 // 4 + 1  # of three columns in four files
+    for number in range(4):
+        frame = pd.DataFrame(np.random.default_rng(number).random((n, 3)), columns=["a", "b", "c"])
+        frame.to_parquet(tmp_path / f"{number}.parquet")
+    tracemalloc.start()
+    with pytest.warns(UserWarning, match="More than 5 %"):
+        run = dpviz.run("dplloyd", tmp_path, bounds=(0.1, 1.0), n_clusters=2, seed=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * n * 3 * 8 / 2, "half of the records, as one array"
+    assert OF_SAMPLE in run.guarantee.caveats
+    outside = sum((pd.read_parquet(path) < 0.1).any(axis=1).sum() for path in tmp_path.glob("*.parquet"))
+    assert run.nonprivate_notices()[0].startswith(f"{outside:,} of {4 * n:,} records lie outside the bounds")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 Records are moved into the box or ball, and every sensitivity is in units of the box's widths or the ball's diameter.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ from dpviz.core.knobs import quoted
 
 # Number of cached sets of records in box units.
 CACHED_RECORDS = 4
+# Our choice: number of features that an error lists.
+MOST_NAMED = 12
 # Minimum number of doubles across an axis. Sensitivities do not allow for a coarser rounding of a record's place.
 FEWEST_STEPS = 2.0**33
 
@@ -108,14 +111,17 @@ class Box:
         return hash((self.low.tobytes(), self.high.tobytes()))
 
 
-def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None) -> Box:
+def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None, names: Sequence[str] = ()) -> Box:
     """Return the box of `bounds`: a Box, or (low, high), each (d,) numbers or one number for all `d` axes.
+
+    `names` are the features, for messages.
 
     Raises ValueError for bounds that do not fit, and for bounds of two axes that may be meant as a pair for each axis.
     """
+    listed = f" ({', '.join(names)})" if 0 < len(names) <= MOST_NAMED else ""
     if isinstance(bounds, Box):
         if d not in (None, bounds.d):
-            raise ValueError(f"bounds had {bounds.d} axes, but there are {d} features. Give one pair for each.")
+            raise ValueError(f"bounds had {bounds.d} axes, but there are {d} features{listed}. Give one pair for each.")
         return bounds
     given = quoted(bounds)
     try:
@@ -128,7 +134,7 @@ def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None)
     except (TypeError, ValueError):
         raise ValueError(
             f"bounds was {given}, but it must be (low, high): public numbers, one for all "
-            f"{'' if d is None else f'{d} '}features or one for each; or a Box."
+            f"{'' if d is None else f'{d} '}features{listed} or one for each; or a Box."
         ) from None
     pairs = np.array([low, high])
     if pairs.shape == (2, 2) and (pairs[:, 0] < pairs[:, 1]).all():
@@ -145,6 +151,13 @@ def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None)
                 f"Box(low=({a:g}, {c:g}), high=({b:g}, {e:g})) has them from {a:g} to {b:g} and from {c:g} to {e:g}. "
                 "Give the Box that you mean (dpviz.core.Box)."
             )
+    low, high = np.atleast_1d(low), np.atleast_1d(high)
+    if low.shape == high.shape and (low > high).any():
+        axis = int(np.argmax(low > high))
+        name = names[axis] if axis < len(names) else f"feature {axis + 1}"
+        raise ValueError(
+            f"bounds of {name} were reversed: the low end was {low[axis]:g} and the high end {high[axis]:g}. Swap them."
+        )
     return Box(low, high)
 
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dpviz.core import BLOCK_ROWS, Chunks, Points, as_points
+from dpviz.core import BLOCK_ROWS, Box, Chunks, Points, as_points
+from dpviz.data.features import CHOOSE, refuse_gaps
 from dpviz.data.files import PARQUET, TableError, missing, quoted
+from dpviz.data.transforms import Clipping, clipping
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]  # pyarrow ships no types
@@ -57,16 +59,26 @@ class ParquetChunks(Chunks):
                 self.n += int(file.metadata.num_rows)
             self.columns = tuple(kinds) if columns is None and each is self._paths[0] else self.columns
             _check_columns(self.columns, kinds)
+            self.left_out = tuple(name for name in kinds if name not in self.columns)
         self.d = len(self.columns)
 
+    def __array__(self, *_: object, **__: object) -> Points:
+        """Raise TypeError: the message of a method that needs all records at once."""
+        raise TypeError(
+            "they are read block by block, and this method needs all records at once: if they fit into memory, read "
+            "them with pandas.read_parquet"
+        )
+
     def portions(self) -> Iterator[Points]:
-        """Yield READ_ROWS records at a time; a missing value is NaN, which `blocks` refuses."""
+        """Yield READ_ROWS records at a time. Raises TableError for a value that is missing or infinite."""
+        first = 0
         for each in self._paths:
             with _open(each) as file:
                 for batch in file.iter_batches(READ_ROWS, columns=list(self.columns), use_threads=False):
                     chosen = batch.select(list(self.columns)).columns
                     values = [np.asarray(part.to_numpy(zero_copy_only=False), dtype=np.float64) for part in chosen]
-                    yield np.stack(values, axis=1)
+                    yield refuse_gaps(np.stack(values, axis=1), self.columns, self.n, first)
+                    first += len(batch)
 
 
 def _check_columns(columns: Sequence[str], kinds: Mapping[str, Any]) -> None:
@@ -77,9 +89,7 @@ def _check_columns(columns: Sequence[str], kinds: Mapping[str, Any]) -> None:
         if name not in kinds:
             raise TableError(f"There is no column {quoted(name)}; there are {', '.join(map(quoted, kinds))}.")
         if not (pa.types.is_integer(kinds[name]) or pa.types.is_floating(kinds[name])):
-            raise TableError(
-                f"Column {quoted(name)} holds {kinds[name]}, but a feature must be a number. Leave it out."
-            )
+            raise TableError(f"Column {quoted(name)} holds {kinds[name]}, but a feature must be a number. {CHOOSE}")
     if not columns:
         raise TableError("No column was named, but at least one is needed.")
 
@@ -105,44 +115,55 @@ class FrameChunks(Chunks):
         self.n, self.d = len(frame), len(self.columns)
 
     def portions(self) -> Iterator[Points]:
-        """Yield one partition at a time."""
+        """Yield one partition at a time. Raises TableError for a value that is missing or infinite."""
+        first = 0
         for number in range(self.frame.npartitions):
             part = self.frame.partitions[number].compute(scheduler="synchronous")
-            yield part[list(self.columns)].to_numpy(dtype=np.float64)
+            yield refuse_gaps(part[list(self.columns)].to_numpy(dtype=np.float64), self.columns, self.n, first)
+            first += len(part)
 
 
-def chunks_of(data: object) -> Chunks | None:
+def chunks_of(data: object, columns: Sequence[str] | None = None) -> Chunks | None:
     """Return records that are read block by block; None for anything else, such as an array or a frame.
+
+    `columns` are the features, None for all columns.
 
     They are chunks, a Parquet file or a folder of them, or a Dask collection: where a `distributed.Client` is open, its
     workers add it up; without one a DataFrame is read here, one partition at a time. Raises TableError.
     """
     if isinstance(data, Chunks):
+        if columns is not None:
+            raise TableError("features were given beside chunks, which have columns of their own. Leave features out.")
         return data
     if isinstance(data, str | Path) and (Path(data).is_dir() or Path(data).suffix == ".parquet"):
-        return ParquetChunks(data)
+        return ParquetChunks(data, columns)
     if type(data).__module__.partition(".")[0] not in ("dask", "dask_expr"):
         return None
     collection: Any = data
     try:
         from dask.distributed import default_client
 
-        return WorkerChunks(collection, default_client())  # type: ignore[no-untyped-call]  # Dask types little
+        return WorkerChunks(collection, default_client(), columns)  # type: ignore[no-untyped-call]  # Dask types little
     except (ImportError, ValueError) as error:  # no cluster
         if isinstance(error, TableError) or not hasattr(collection, "partitions") or not hasattr(collection, "columns"):
             raise TableError(f"The Dask collection could not be used: {error} Open a distributed.Client.") from None
-        return FrameChunks(collection)
+        return FrameChunks(collection, columns)
 
 
-def sample_of(chunks: Chunks, most: int) -> Points:
-    """Return every so many of the records, `most` of them at most (m, d); none of those that stay with the workers."""
-    if isinstance(chunks, WorkerChunks):
-        return np.empty((0, chunks.d))
+def sample_of(chunks: Chunks, most: int, box: Box) -> tuple[Points, Clipping]:
+    """Return every so many of the records, `most` of them at most (m, d), and the effect of `box` on all of them.
+
+    Records that stay with the workers are in no sample.
+    """
     step, parts, first = max(1, -(-chunks.n // most)), [np.empty((0, chunks.d))], 0
+    if isinstance(chunks, WorkerChunks):
+        return parts[0], Clipping.sum(chunks.each_block(partial(clipping, box=box)), chunks.d)
+    moved: list[Clipping] = []
     for block in chunks.blocks():
-        parts.append(block[first::step])
+        parts.append(block[first::step].copy())
+        moved.append(clipping(block, box))
         first = (first - len(block)) % step
-    return np.concatenate(parts)
+    return np.concatenate(parts), Clipping.sum(moved, chunks.d)
 
 
 def frame_columns(frame: "DataFrame", columns: Sequence[str] | None) -> tuple[str, ...]:

@@ -84,6 +84,7 @@ class Dataset(Confidential):
     image: Image | None = None  # present when every pixel is a record
     nonprivate_n_clipped: int = 0  # records that lay outside the box and were moved onto its wall
     place: LocalMap | None = None  # where on Earth, when two features are meters east and north of a public middle
+    nonprivate_notices: tuple[str, ...] = ()  # how the data were read, clipped, and what was left out
     nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or not in the sample
     scale: Scale | None = None  # by which the features were brought into the unit cube, before any projection; public
     projection: RandomProjection | None = None  # by which the features were made from others, public

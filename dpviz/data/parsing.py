@@ -427,7 +427,8 @@ class _Column:
         if len(fitting) > 1 and (fitting[0] | fitting[1]).all():
             return [f"Column {name} is text: it has decimal points and decimal commas."]
         good = max(fitting, key=lambda fits: int(fits.sum()))
-        n_odd, first = int((~good).sum()), quoted(numerals[~good].iloc[0])
+        n_odd, odd = int((~good).sum()), numerals[~good]
+        first = f"{quoted(odd.iloc[0])} in row {int(odd.index[0]) + 1:,}"
         if good.any() or self.stored.any():
             return [f"Column {name} is text: {n_odd} of {len(self.cells)} cells are not numbers, first {first}."]
         number = "|".join([number_pattern(POINT), number_pattern(COMMA), "[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}"])

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, Confidential, FloatArray, frozen
 from dpviz.data.dataset import Dataset
+from dpviz.data.features import CHOOSE, GAPS, count_odd
 from dpviz.data.files import (
     CSV,
     GEOJSON,
@@ -37,7 +38,6 @@ from dpviz.data.files import (
     date_of,
     decode,
     is_json,
-    joined,
     listed,
     own,
     quoted,
@@ -87,7 +87,6 @@ REPLACED = (
     "Rows are left out by their own values. A guarantee for one record replaced covers changes that keep the row "
     "among the records, and takes how many there are as public; one for a record added or removed hides it."
 )
-GAPS = "Cells were missing or infinite in"  # how the refusal of rows with gaps begins
 OTHERS = "Only rows whose {} is {} are records here; the others have no part in any result."
 COUNTING_NAMES = ("index", "key", "nr", "no", "row", "rownames", "row names", "number", "case")  # whole names
 NAMING = re.compile(r"\b(id|ids|uuid|guid|rownames)\b|^unnamed 0$")  # in any place of a name
@@ -136,6 +135,16 @@ class Table(Confidential):
         """All other columns, in the file's order: label only."""
         columns = self.nonprivate_columns
         return tuple(name for name in columns.names if name in columns.nonprivate_texts)
+
+    def select(self, features: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the columns that are features: `features`, or all. Raises TableError if one of all is text."""
+        if features is None and self.text_columns:
+            why = [note for note in self.notes if any(f" {quoted(name)}" in note for name in self.text_columns)]
+            raise TableError(
+                f"Every column must be a number, but there is text in {listed(self.text_columns)}. "
+                f"{' '.join(why[:2])} {CHOOSE} {self._numeric_listed()}"
+            )
+        return self.nonprivate_columns.names if features is None else tuple(features)
 
     def nonprivate_is_identifier(self, column: str) -> bool:
         """Whether a column seems to name or number the rows: by its name, or by values that all differ.
@@ -366,7 +375,7 @@ class Table(Confidential):
             raise TableError(f"missing was {quoted(missing)}, but it must be one of {', '.join(get_args(Missing))}.")
         absent = [(name, np.isnan(column)) for name, column in zip(names, columns, strict=True)]
         absent += [] if classes is None else [(str(label), _is_absent(classes))]
-        counts = joined([f"{quoted(name)} ({int(rows.sum())})" for name, rows in absent if rows.any()])
+        counts = count_odd([each for each, _ in absent], [rows for _, rows in absent])
         if counts and missing == "error":
             raise TableError(
                 f"{GAPS} {counts} of {self.n_rows:,} rows, but every one must be "

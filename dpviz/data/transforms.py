@@ -26,7 +26,8 @@ guarantee is then about changes among rows of the sample (`dpviz.data.table.REPL
 
 import math
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,21 @@ class Clipping(Confidential):
     nonprivate_farthest: FloatArray  # (d,) data units, longest way that a value moves; may be infinite
     nonprivate_n: int  # records in all
 
+    @classmethod
+    def sum(cls, parts: Iterable["Clipping"], d: int) -> "Clipping":
+        """Return the clipping of all records from that of disjoint parts, each in `d` columns."""
+        zeros = np.zeros(d, dtype=np.intp)
+        total = cls(0, zeros, zeros, np.zeros(d), 0)
+        for part in parts:
+            total = cls(
+                total.nonprivate_n_moved + part.nonprivate_n_moved,
+                total.nonprivate_below + part.nonprivate_below,
+                total.nonprivate_above + part.nonprivate_above,
+                np.maximum(total.nonprivate_farthest, part.nonprivate_farthest),
+                total.nonprivate_n + part.nonprivate_n,
+            )
+        return total
+
     @property
     def nonprivate_is_too_much(self) -> bool:
         """Whether so many records are moved that what is found in them is the bounds' doing."""
@@ -86,6 +102,46 @@ def clipping(values: FloatArray, box: Box) -> Clipping:
         ways.max(axis=0, initial=0.0),
         len(values),
     )
+
+
+def clipped_words(n_clipped: int, n: int, columns: str = "") -> str:
+    """Report that `n_clipped` of `n` records were moved onto the box, and in which columns. Curator only."""
+    lie, were = ("lies", "was") if n_clipped == 1 else ("lie", "were")
+    named = f": {columns}" if columns else ""
+    return f"{n_clipped:,} of {n:,} records {lie} outside the bounds and {were} moved to the edge{named}"
+
+
+def clipped_columns(features: Sequence[str], clipping: Clipping | None) -> str:
+    """Report the number of records below and above the bounds of each column, "" if there are none. Curator only."""
+    if clipping is None:
+        return ""
+    parts = []
+    for name, below, above in zip(
+        features, clipping.nonprivate_below.tolist(), clipping.nonprivate_above.tolist(), strict=True
+    ):
+        sides = [f"{count:,} {side}" for count, side in ((below, "below"), (above, "above")) if count]
+        if sides:
+            parts.append(f"{name} ({', '.join(sides)})")
+    return ", ".join(parts)
+
+
+def clipping_notices(features: Sequence[str], clipping: Clipping) -> tuple[str, ...]:
+    """Return a sentence on the records that were moved, none without such records. Curator only.
+
+    Warns, without a count, if so many were moved that the bounds decide the result.
+    """
+    moved, columns = clipping.nonprivate_n_moved, clipped_columns(features, clipping)
+    if clipping.nonprivate_is_too_much:
+        outside = (clipping.nonprivate_below + clipping.nonprivate_above) > 0
+        names = ", ".join(name for name, is_out in zip(features, outside.tolist(), strict=True) if is_out)
+        warnings.warn(
+            f"More than {100.0 * MOST_OUTSIDE:g} % of the records lie outside the bounds of {names:.200} and were "
+            "moved to the edge, so the bounds decide the result. Look for codes such as -999, for other units, and "
+            "for a column that numbers the rows.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return (f"{clipped_words(moved, clipping.nonprivate_n, columns)}.",) if moved else ()
 
 
 def rounded_outward(low: float, high: float) -> Bounds:

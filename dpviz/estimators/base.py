@@ -15,6 +15,8 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -56,8 +58,9 @@ from dpviz.core import (
     squared_distances,
     without_charge,
 )
-from dpviz.data import chunks_of
-from dpviz.data.transforms import rounded_outward
+from dpviz.data import ArrayChunks, Clipping, chunks_of, read_table
+from dpviz.data.features import find_gaps, find_words
+from dpviz.data.transforms import clipping, clipping_notices, rounded_outward
 from dpviz.mechanisms import FROM_DATA, SecretGenerator
 from dpviz.solvers import assign
 
@@ -106,6 +109,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
     release_: Release
     guarantee_: Guarantee
     epsilon_spent_: float
+    _nonprivate_notices: tuple[str, ...] = ()
 
     def _released(self, points: Any, box: Box, X: Any) -> Result[Any, Step]:
         """Run the method once on `points` (n, d) or chunks made of `X`, charged to the open budgets first."""
@@ -152,8 +156,17 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         try:
             checked: Points = validate_data(self, X, dtype=np.float64, order="C", reset=reset, ensure_min_samples=least)
         except ValueError as error:
-            raise ValueError(_without_records(str(error))) from None
+            raise ValueError(_without_records(str(error), X)) from None
         return checked
+
+    @property
+    def nonprivate_notices_(self) -> tuple[str, ...]:
+        """How the records of `fit` were clipped: exact, for the curator, and left out of pickles."""
+        return self._nonprivate_notices
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of a copy or a pickle: parameters and what follows from the release, nothing exact."""
+        return {name: value for name, value in super().__getstate__().items() if not name.startswith("_nonprivate_")}
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> str:
         """Return nothing: a notebook keeps what it shows, and `labels_` are exact."""
@@ -162,6 +175,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
 
     def _fit(self, X: Any) -> tuple[Points | Chunks, Result[Any, Step]]:
         points: Points | Chunks | None = chunks_of(X)
+        records, notes = X, tuple[str, ...]()
+        if points is None and isinstance(X, str | Path):
+            import pandas as pd
+
+            table = read_table(X)
+            numbers, notes = table.nonprivate_columns.nonprivate_numbers, table.notes
+            records = pd.DataFrame({name: numbers[name] for name in table.select(None)})
         if isinstance(points, Chunks):
             self.n_features_in_ = points.d
             self.__dict__.pop("feature_names_in_", None)
@@ -171,8 +191,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
                 raise ValueError(f"bounds was {quoted(self.bounds)}, but records in chunks need (low, high) or a Box.")
             box = box_of(self.bounds, np.empty((0, points.d)))
         else:
-            points = self._records(X, reset=True)
+            points = self._records(records, reset=True)
             box = box_of(self.bounds, points)
+        names = getattr(self, "feature_names_in_", [f"feature {i + 1}" for i in range(box.d)])
+        blocks = points if isinstance(points, Chunks) else ArrayChunks(points)
+        moved = Clipping.sum(blocks.each_block(partial(clipping, box=box)), box.d)
+        self._nonprivate_notices = (*notes, *clipping_notices(names, moved))
         result = self._released(points, box, X)
         self.box_, self.release_, self.guarantee_ = box, result.release, result.guarantee
         proved = result.guarantee.proved
@@ -196,14 +220,12 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
             )
         return self._nonprivate_labels
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state of a copy or a pickle: parameters and what follows from the release, nothing exact."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_nonprivate_labels"}
-
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release once from the records `X`: an array or a frame (n, d), or what `dpviz.data.chunks_of` knows.
 
-        That is a Parquet file or a folder of them, chunks or a Dask collection, which have no `labels_`. No `y`. Within
+        That is a Parquet file or a folder of them, chunks or a Dask collection, which have no `labels_`. The name of
+        another file is read as a table, whose every column must be a number. No `y`. Records outside of the bounds are
+        moved to the edge: `nonprivate_notices_` counts them, and a warning reports more than 5 %. Within
         a budget there may be no records: a part of it may have nobody in it.
 
         Raises ValueError for records, bounds or parameters that are not allowed, BudgetError where a budget is open
@@ -281,10 +303,12 @@ class PrivateTransformer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         return np.array(self._released(self._records(X, reset=False), self.box_, X).release.points)
 
 
-def _without_records(words: str) -> str:
-    """Return scikit-learn's words about records without those that it quotes."""
+def _without_records(words: str, X: object) -> str:
+    """Return scikit-learn's words about records `X` without those that it quotes, with column and row of odd cells."""
     if words.startswith("could not convert string to float"):
-        return "X had cells that are not numbers. Choose the features, as in X[['x', 'y']]."
+        return f"X had columns that are not numbers: {find_words(X)}. Choose the features, as in X[['x', 'y']]."
+    if words.startswith("Input X contains") and (gaps := find_gaps(X)):
+        words = f"{words.rstrip('.')}. They are in {gaps}."
     words = re.sub(r"\narray=.*?\.\n(?=Reshape)", " ", words, flags=re.DOTALL)
     return re.sub(r"(?<=Complex data not supported)\n.*", ": records are real numbers.", words, flags=re.DOTALL)
 

@@ -370,7 +370,8 @@ class CentersRun(Run[Any, C_co, S_co]):
         """Return what has to be said beside this run's guarantee: exact, so the curator's."""
         n, k = len(self.unit), len(self.release.centers)
         few = (center_facts.few_records(n, k),) if n < k else ()
-        return (*few, center_facts.AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else few
+        said = (*super().nonprivate_notices(), *few)
+        return (*said, center_facts.AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else said
 
     def outcome(self) -> Outcome:
         """Return what many runs show of this one: its centers, and their cost beside k-means'."""

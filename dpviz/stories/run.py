@@ -64,6 +64,7 @@ ANSWER_QUESTION = "Which of two answers did you give?"  # what an attacker guess
 PROFILES = "profiles"  # the key of a chart
 ILLUSTRATION_SEED = 0  # of draws that only show a law; public
 FORMATS = ("svg", PDF, PNG, "html", "csv", "json")
+MOST_NAMED = 8  # features in the repr; ours
 FIRST = View()  # the first two features
 
 P_co = TypeVar("P_co", covariant=True)
@@ -92,6 +93,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     classes: Labels | None = None  # (n,) true classes, where the data set knows them: the curator's
     title: str = ""  # the method's
     rows_per_person: int = 1  # rows of one person that the guarantee is for; events are of one row
+    nonprivate_reading: tuple[str, ...] = ()  # how the data were read, clipped, and what was left out
 
     terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
     reference_group: ClassVar[str] = ""  # classes of one group have the same reference: it is computed once
@@ -99,19 +101,26 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     audited: ClassVar[str] = ""  # the method in the committed audit, whose violations its guarantee names
 
     def __repr__(self) -> str:
-        """Say what was run, what holds of it and what it released, and nothing exact."""
+        """Return the run in a line, with a hint for the curator at notices about the data, and nothing exact."""
+        hint = "; some columns or records were changed: see nonprivate_notices()" if self.nonprivate_reading else ""
+        return f"{self._line()}{hint}"
+
+    def _line(self) -> str:
+        """Return the method, its guarantee, its features and its release in a line; public."""
         stated = self.guarantee.proved or self.guarantee.published
         whose = "" if stated is None else f", {stated.adjacency.value}"
         number = "nothing is claimed" if stated is None else str(stated).removesuffix(whose)
         held = f"{number} ({'proved' if self.proved else 'not proved'}{whose.removesuffix(' one record')})"
         n, kind = len(self.released_places), "point" if isinstance(self.result.release, PointsRelease) else "center"
-        what = f"{n:,} {kind}{'' if n == 1 else 's'}"
+        names = self.words.feature_names
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        what = f"{n:,} {kind}{'' if n == 1 else 's'} of {', '.join(names[:MOST_NAMED])}{more}"
         steps = f"{len(self.steps)} step{'' if len(self.steps) == 1 else 's'} for the curator"
         return f"{self.title or type(self).__name__}, {held}, {what}; {steps}"
 
     def _repr_html_(self) -> str:
         """Return the public picture for a notebook, with what holds of it."""
-        return f"<p>{escape(repr(self))}</p>{self.figure().svg}"
+        return f"<p>{escape(self._line())}</p>{self.figure().svg}"
 
     # How a run is put together.
 
@@ -267,8 +276,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return self.spending()
 
     def nonprivate_notices(self) -> tuple[str, ...]:
-        """Return what exact costs say of this very run, beside its guarantee: the curator's."""
-        return ()
+        """Return how the data were read, and what exact costs show about this very run. Curator only."""
+        return self.nonprivate_reading
 
     def public_notices(self) -> tuple[str, ...]:
         """Return what the release says of this very run, beside its guarantee."""

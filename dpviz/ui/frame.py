@@ -13,10 +13,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Knob
 from dpviz.data import Dataset
+from dpviz.data.transforms import clipped_columns, clipped_words
 from dpviz.stories import View
 from dpviz.ui import asking, controls, hiding, panel, release_ledger, state
 from dpviz.ui.data import answers
-from dpviz.ui.data.bounds import clipped_columns, clipped_words, say_scaling
+from dpviz.ui.data.bounds import say_scaling
 from dpviz.ui.data.picker import DEFAULT, DataCatalog, Source, pick
 from dpviz.ui.data.upload import FORGOTTEN
 from dpviz.ui.export import menu

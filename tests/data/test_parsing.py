@@ -68,7 +68,7 @@ def test_short_rows_are_filled_with_missing():
 def test_what_only_looks_like_a_number_is_text(cell):
     columns = parse(f'a;b\n"{cell}";1.5\n2;2.5\n')
     assert list(columns.nonprivate_texts) == ["a"]
-    assert columns.notes == (f"Column 'a' is text: 1 of 2 cells are not numbers, first '{cell}'.",)
+    assert columns.notes == (f"Column 'a' is text: 1 of 2 cells are not numbers, first '{cell}' in row 1.",)
 
 
 def test_commas_as_decimal_signs_are_noted():

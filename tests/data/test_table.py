@@ -72,7 +72,7 @@ def test_missing_rows_are_dropped_on_request():
 def test_missing_labels_count_as_missing():
     read = table("x,c,d\n1,a,1\n2,,\n")
     for label in ("c", "d"):
-        with pytest.raises(TableError, match=rf"'{label}' \(1\) of 2 rows"):
+        with pytest.raises(TableError, match=rf"'{label}' \(1, first in row 2\) of 2 rows"):
             read.dataset(["x"], label=label)
         assert read.dataset("x", label, Box.cube(0, 9, 1), "drop").n == 1
 
@@ -87,7 +87,7 @@ def test_missing_labels_count_as_missing():
         ({"features": ["x", "x"]}, "'x' was chosen twice"),
         ({"features": ["x"], "label": "x"}, "as feature and as label"),
         ({"features": ["x"], "label": "nope"}, "no column 'nope' to take labels from"),
-        ({"features": ["x", "gap"]}, r"missing or infinite in 'gap' \(1\) of 3 rows.*Drop those rows"),
+        ({"features": ["x", "gap"]}, r"missing or infinite in 'gap' \(1, first in row 2\) of 3 rows.*Drop those rows"),
         ({"features": ["x"], "missing": "guess"}, "missing was 'guess', but it must be one of error, drop"),
         ({"features": ["x", "flat"]}, "'flat' had one value only, 7.*Type bounds.*7 - 1 to 7 \\+ 1"),
         ({"features": ["huge"]}, "span more than a number can hold.*Type narrower bounds"),

@@ -96,7 +96,7 @@ def test_bounds_from_the_records_take_the_proof_away():
     [
         ("dplloyd", POINTS, {}, "bounds were not given"),
         ("dplloyd", pd.DataFrame(POINTS), {}, "bounds were not given"),
-        ("dplloyd", load("blobs", n=50, seed=0), {"bounds": BOX}, "a box of its own"),
+        ("dplloyd", load("blobs", n=50, seed=0), {"bounds": BOX}, "has its own"),
         ("dplloyd", POINTS[:, 0], {"bounds": BOX}, "1 dimensions, but it must have two"),
         ("kmeans", POINTS, {"bounds": BOX}, r"method was 'kmeans', but it must be one of .*dpm"),
         ("dplloyd", POINTS, {"bounds": BOX, "epsilon": -1.0}, "epsilon"),

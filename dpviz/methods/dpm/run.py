@@ -501,7 +501,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def nonprivate_notices(self) -> tuple[str, ...]:
         """Return what has to be said beside this run's guarantee: exact, so the curator's."""
-        return (AS_GOOD,) if self.nonprivate_cost >= self.no_data_cost else ()
+        said = super().nonprivate_notices()
+        return (*said, AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else said
 
     def public_notices(self) -> tuple[str, ...]:
         """Return what has to be said beside this run's guarantee; public. Published noise is in data units."""

@@ -19,7 +19,7 @@ from dpviz.data.files import date_of, day_of
 from dpviz.data.geography import MOST_LATITUDE, TURN, map_of
 from dpviz.data.parsing import COMMA, POINT, is_ambiguous, number_of
 from dpviz.data.table import DATA, EACH, SAME, How, Pair
-from dpviz.data.transforms import KILOMETER, Scale, why_scaled
+from dpviz.data.transforms import KILOMETER, Scale, clipped_words, why_scaled
 from dpviz.ui import state
 from dpviz.ui.data import answers
 from dpviz.ui.data.answers import TYPED, answer, field, keep, set_answers
@@ -399,27 +399,6 @@ def say_effects(table: Table, form: Choices, dataset: Dataset, clipping: Clippin
                 "stay apart."
             )
     st.caption("The link carries this file's fingerprint and your choices: share it as you would share the file.")
-
-
-def clipped_words(n_clipped: int, n: int, columns: str = "") -> str:
-    """Say that `n_clipped` of `n` records were moved onto the box, and in which columns: the curator's."""
-    lie, were = ("lies", "was") if n_clipped == 1 else ("lie", "were")
-    named = f": {columns}" if columns else ""
-    return f"{n_clipped:,} of {n:,} records {lie} outside the bounds and {were} moved to the edge{named}"
-
-
-def clipped_columns(features: Sequence[str], clipping: Clipping | None) -> str:
-    """Say how many records are below and above the bounds of each column, "" where none is: the curator's."""
-    if clipping is None:
-        return ""
-    parts = []
-    for name, below, above in zip(
-        features, clipping.nonprivate_below.tolist(), clipping.nonprivate_above.tolist(), strict=True
-    ):
-        sides = [f"{count:,} {side}" for count, side in ((below, "below"), (above, "above")) if count]
-        if sides:
-            parts.append(f"{name} ({', '.join(sides)})")
-    return ", ".join(parts)
 
 
 def say_outside(form: Choices, clipping: Clipping | None) -> None:

@@ -28,9 +28,10 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
+from dpviz.data.features import GAPS
 from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format
 from dpviz.data.geography import likely_map
-from dpviz.data.table import EACH, GAPS, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, Category
+from dpviz.data.table import EACH, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, Category
 from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED
 from dpviz.ui import state, tabs
 from dpviz.ui.data import answers, background
