@@ -196,15 +196,12 @@ def final_layers(
 
 
 def error_circles(
-    name: str, ink: Ink, rows: Mapping[int, int], centers: FloatArray, scale: FloatArray, stage: Stage
+    name: str, ink: Ink, rows: Mapping[int, int], centers: FloatArray, radius: FloatArray, stage: Stage
 ) -> list[Layer]:
-    """How far Laplace noise of `scale` (R, k) on every axis goes in the plane, around `centers` (R, k, d).
+    """Draw how far noise goes, `radius` (R, k), around `centers` (R, k, d), on request.
 
-    Each of the plane's directions has variance 2 b^2, so that the root mean square length of the noise is sqrt(2) b
-    for one feature and 2 b in two directions. No circle where the scale is NaN, nor one of WIDEST or more. They are
-    drawn on request.
+    No circle if the radius is NaN, or WIDEST or more.
     """
-    radius = noise_length(scale, stage.projection.d)
     rings = np.where(radius < WIDEST, radius, np.nan)
     if np.isnan(rings).all():
         return []
@@ -213,7 +210,10 @@ def error_circles(
 
 
 def noise_length(scale: FloatArray, d: int) -> FloatArray:
-    """Return the root mean square length, in the plane of a picture, of Laplace noise of `scale` on each of d axes."""
+    """Return the root mean square length, in the plane of a picture, of Laplace noise of `scale` on each of d axes.
+
+    Each of the plane's directions has variance 2 b^2.
+    """
     return (np.sqrt(2.0) if d == 1 else 2.0) * scale
 
 

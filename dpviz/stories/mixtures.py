@@ -15,7 +15,7 @@ from dpviz.stories.center_facts import NoiseLaw, noise_law
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.stage import Stage
-from dpviz.stories.view import CIRCLE, Projection, View
+from dpviz.stories.view import CIRCLE, HALF, Projection, View
 
 
 class MixtureRun(CentersRun[MixtureRelease, EmStep]):
@@ -81,4 +81,4 @@ def ellipses(mixture: Mixture, plane: Projection) -> FloatArray:
     shadows = np.einsum("di,kde,ej->kij", plane.matrix, mixture.covariances / 4.0, plane.matrix)
     values, vectors = algebra.eigen((shadows + shadows.transpose(0, 2, 1)) / 2.0)
     half_axes = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]  # (K, 2, 2), columns
-    return np.asarray(plane((mixture.means + 1.0) / 2.0)[:, None] + np.einsum("kij,pj->kpi", half_axes, CIRCLE))
+    return np.asarray(plane((mixture.means + 1.0) / 2.0)[:, None] + np.einsum("kij,pj->kpi", half_axes, HALF * CIRCLE))

@@ -222,9 +222,9 @@ OUTLINES: dict[int, tuple[tuple[int, ...] | None, ...]] = {
     ),
 }
 CUTS = {1: ((),), 2: ((0,), (1,)), 3: SQUARE}  # the same for a cut, in the features that it leaves whole
-HALF = {1: 0.6745, 2: 1.1774}  # standard deviations that half of a normal law's draws stay within, in a line, a plane
+HALF = 1.1774  # standard deviations that half of a normal distribution's draws in a plane stay within
 _TURN = np.linspace(0.0, 2.0 * np.pi, 41)
-CIRCLE = HALF[2] * np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)  # (p, 2), of half a normal law in a plane
+CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)  # (p, 2), of radius 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,26 +286,6 @@ class Plane:
     def middles(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return the middles (m, 2) of cells (m, d)."""
         return self.projection((low + high) / 2.0)
-
-    def noise(self, centers: FloatArray, sigmas: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Return the ellipses (k, p, 2) that half of the noise stays within, around `centers` (k, d).
-
-        The noise is normal with `sigmas` (k, d) along the features and independent between them. In a flat picture an
-        ellipse ends where its center is put back: at the cell (k, d).
-        """
-        at = self.projection(centers)[:, None]
-        if len(self.features) == 1:
-            reach = HALF[1] * sigmas[:, :1]
-            ends = np.clip(centers + np.concatenate([-reach, reach], axis=1), low, high)
-            return np.stack([ends, np.broadcast_to(at[..., 1], ends.shape)], axis=2)
-        spread = sigmas[:, :, None] * self.projection.matrix  # (k, d, 2)
-        values, vectors = algebra.eigen(np.einsum("kdi,kdj->kij", spread, spread))
-        roots = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors  # (k, 2, 2): columns are half axes
-        around = at + np.einsum("pj,kij->kpi", CIRCLE, roots)
-        if self.flat:
-            columns = list(self.features)
-            around = np.clip(around, low[:, None, columns], high[:, None, columns])
-        return np.asarray(around)
 
     def box(self) -> FloatArray:
         """Return the whole box's edges (e, 4)."""

@@ -96,7 +96,7 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
     ) -> tuple[Sequence[Layer], Sequence[Layer]]:
         """Return how far noise usually goes, and the exact moves."""
         del start, rng
-        return layers.error_layers(self.noise_scales, self.release.path, stage), [_exact_moves(self.steps, stage)]
+        return layers.error_layers(*self.noise_scales, self.release.path, stage), [_exact_moves(self.steps, stage)]
 
     def true_averages(self, stage: Stage) -> tuple[Centers | None, NoisySteps | None]:
         """Return the exact averages, of the last step and of all."""
@@ -105,7 +105,7 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
 
     def own_facts(self) -> tuple[Fact, ...]:
         """Return how many iterations there are, and how many clusters look empty; public."""
-        n_empty = int(np.isnan(self.noise_scales[-1]).sum())
+        n_empty = int(np.isnan(self.noise_scales[0][-1]).sum())
         why = "Their last noisy count was too small to tell from an empty cluster's: their center stayed."
         return (
             Fact("Iterations", str(len(self.release.path)), "The number is fixed before the first iteration.", True),
@@ -121,17 +121,19 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         )
 
     @cached_property
-    def noise_scales(self) -> FloatArray:
-        """The noise's scale of each center, (T, k) box units: the sum's / its noisy count; NaN where it stayed.
+    def noise_scales(self) -> tuple[FloatArray, FloatArray]:
+        """The scales of each center's noise on sums, in box units, and counts, over its noisy count; NaN if it stayed.
 
-        The last row follows from the release and its events alone; the others from counts that are not released.
+        Each has shape (T, k). The last row follows from the release and its events alone; the others from counts that
+        are not released.
         """
         rows = (*(step.noisy_counts for step in self.steps[:-1]), self.release.noisy_counts)
         counts = np.stack([row for row in rows if row is not None])  # all of them: only Lloyd's own run has none
         of_counts = np.array(noise_scales(self.result, Purpose.COUNTS))[:, None]
         of_sums = np.array(noise_scales(self.result, Purpose.SUMS))[:, None]
         large = counts >= np.maximum(1.0, EMPTY_SCALES * of_counts)
-        return np.where(large, of_sums / np.maximum(counts, 1.0), np.nan)
+        per = np.where(large, np.maximum(counts, 1.0), np.nan)
+        return of_sums / per, of_counts / per
 
 
 class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):

@@ -26,7 +26,7 @@ from dpviz.plots import (
     Layer,
     Role,
 )
-from dpviz.solvers import clamped_laplace, spread_in_zone, zone_density
+from dpviz.solvers import BOX_MIDDLE, clamped_laplace, spread_in_zone, zone_density
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.stage import Stage, stack
 from dpviz.stories.view import Projection
@@ -187,17 +187,20 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
     )
 
 
-def error_layers(scales: FloatArray, path: FloatArray, stage: Stage) -> list[Layer]:
-    """Draw how far noise of `scales` (T, k) goes: for the world around the last centers of `path` (T, k, d) alone.
+def error_layers(of_sums: FloatArray, of_counts: FloatArray, path: FloatArray, stage: Stage) -> list[Layer]:
+    """Draw the root mean square error of centers `path` (T, k, d): for the world around the last ones alone.
 
-    The counts on the way, which the other scales follow from, are not part of the release.
+    `of_sums` and `of_counts` (T, k) are the scales of the noise over the noisy counts. To first order the counts' noise
+    moves a center along its way from the middle. The counts before the last ones are not part of the release.
     """
-    clock = stage.clock
+    clock, plane = stage.clock, stage.projection
+    away = np.linalg.norm(plane(path) - plane(np.full(plane.d, BOX_MIDDLE)), axis=2)
+    radius = np.hypot(ground.noise_length(of_sums, plane.d), math.sqrt(2.0) * of_counts * away)
     last = {clock.release: 0, clock.frame(clock.n_steps - 1, "noise"): 0}
-    circles = ground.error_circles("likely error", LAW, last, path[-1:], scales[-1:], stage)
+    circles = ground.error_circles("likely error", LAW, last, path[-1:], radius[-1:], stage)
     if clock.n_steps > 1:
         earlier = {clock.frame(t, "noise"): t for t in range(clock.n_steps - 1)}
-        circles += ground.error_circles("likely error on the way", SECRET_NOISE, earlier, path[:-1], scales[:-1], stage)
+        circles += ground.error_circles("likely error on the way", SECRET_NOISE, earlier, path[:-1], radius[:-1], stage)
     return circles
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from dpviz.core import AnyArray, BoolArray, Centers, Confidential, FloatArray, Labels, Points, frozen
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, SplitTrace, TreeRelease
 from dpviz.methods.dpm.cells import Cells, Subsets, about
+from dpviz.methods.dpm.uncertainty import draw_rings
 from dpviz.plots import CLUSTERS, LAW, REFUSED, RELEASED, SECRET, SECRET_NOISE, Ink, Kind, Layer
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.stage import Clock, Stage
@@ -47,6 +48,7 @@ def draw_layers(
     last: CentersStep,
     subsets: Subsets,
     release: TreeRelease,
+    count_scales: FloatArray,
     nonprivate_centers: Centers,
     plane: Plane,
     *,
@@ -74,7 +76,7 @@ def draw_layers(
         *(_chance_layers(levels, plane, stage) if plane.flat else ()),
         *_cut_layers(subsets, levels, plane, stage),
         *_node_layers(subsets, chosen, plane, stage),
-        *_release_layers(subsets, release, last, nonprivate_centers, plane, stage, published=published),
+        *_release_layers(subsets, release, count_scales, last, nonprivate_centers, plane, stage, published=published),
     )
 
 
@@ -230,6 +232,7 @@ def _sides(cells: Cells, plane: Plane, frame_rows: BoolArray) -> FloatArray:
 def _release_layers(
     subsets: Subsets,
     release: TreeRelease,
+    count_scales: FloatArray,
     last: CentersStep,
     nonprivate_centers: Centers,
     plane: Plane,
@@ -238,10 +241,9 @@ def _release_layers(
     published: bool,
 ) -> list[Layer]:
     """The released averages, and for the curator the true ones, the noise between them, and k-means' centers."""
-    cells, box, leaves, paths = subsets.cells, subsets.words.box, subsets.leaves, subsets.paths
+    box, leaves, paths = subsets.words.box, subsets.leaves, subsets.paths
     final = box.to_unit(release.centers)
-    bounds = (np.zeros_like(final), np.ones_like(final)) if published else (cells.low[leaves], cells.high[leaves])
-    rings = plane.noise(final, release.center_sigmas / box.widths, *bounds)
+    rings = draw_rings(release, count_scales, subsets, plane, published=published)
     if not plane.flat:
         far = np.abs(rings - plane.projection(final)[:, None]).max(axis=(1, 2)) > WIDEST
         rings = np.where(far[:, None, None], np.nan, rings)

@@ -320,7 +320,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         if self.published:
             return None
         moves = self.final - (self.cells.low + self.cells.high)[self.subsets.leaves] / 2.0
-        return center_facts.noise_law(self.first_round, moves, Purpose.AVERAGES, self._count_noise(self.subsets.leaves))
+        of_counts = math.sqrt(2.0) * np.linalg.norm(self.count_scales, axis=1)
+        return center_facts.noise_law(self.first_round, moves, Purpose.AVERAGES, of_counts)
 
     @property
     def first_round(self) -> Result[TreeRelease, Step]:
@@ -345,10 +346,12 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         noise = factors * np.where(twice, math.sqrt(2.0), 1.0)
         return np.asarray(noise[1:] / noise[0])
 
-    def _count_noise(self, leaves: IntArray) -> FloatArray:
-        """Return the standard deviation (k,) of the noisy counts of leaves: public.
+    @cached_property
+    def count_scales(self) -> FloatArray:
+        """The Laplace scales (k, 3) whose draws add up to the noise of each leaf's count: public.
 
-        A leaf whose cut was refused has its own count, and its sides', each weighed by 1 / variance.
+        A leaf whose cut was refused has its own count and the sum of its sides' counts, each weighted by 1 / variance.
+        As published it has its own count alone.
         """
         scales = {
             leaf.step: spending.scale_of(leaf)
@@ -356,12 +359,13 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             for leaf in spending.leaves(event)
             if isinstance(leaf, LaplaceEvent) and leaf.purpose is Purpose.COUNTS
         }
-        levels, refused = self.cells.levels[leaves].tolist(), self.cells.refused[leaves].tolist()
-        precisions = [
-            1.0 / scales[level] ** 2 + (0.5 / scales[level + 1] ** 2 if tried else 0.0)
-            for level, tried in zip(levels, refused, strict=True)
-        ]
-        return np.sqrt(2.0 / np.array(precisions))
+        levels, refused = self.cells.levels[self.subsets.leaves], self.cells.refused[self.subsets.leaves]
+        rows = []
+        for level, tried in zip(levels.tolist(), refused.tolist(), strict=True):
+            own, side = scales[level], scales[level + 1] if tried and not self.published else math.inf
+            weight = 1.0 / (1.0 + own**2 / (2.0 * side**2))  # of the own count
+            rows.append((weight * own, *([(1.0 - weight) * side] * 2 if weight < 1.0 else (0.0, 0.0))))
+        return np.array(rows)
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of how many known clusters are found, or of the spread that is left, and the public's.
@@ -546,6 +550,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             self.levels,
             self.last,
             self.subsets,
+            self.count_scales,
             view,
             published=self.published,
             teaching=self.teaching,
@@ -578,6 +583,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
                 self.last,
                 self.subsets,
                 self.release,
+                self.count_scales,
                 self.nonprivate_kmeans.nonprivate_centers,
                 plane,
                 chosen=self.node,

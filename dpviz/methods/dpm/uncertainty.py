@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from dpviz.core import BoolArray, FloatArray, IntArray, Points
+from dpviz.core import BoolArray, FloatArray, IntArray, Points, algebra, frozen
 from dpviz.core.compiled import compiled
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, SplitTrace, TreeRelease
 from dpviz.methods.dpm.cells import Cells, Subsets
 from dpviz.stories.ensemble import (
     DRAIN_DRAWS,
+    SEED,
     Ensemble,
     Ensembles,
     Shades,
@@ -22,7 +24,9 @@ from dpviz.stories.ensemble import (
     standard_noise,
     standard_uniform,
 )
-from dpviz.stories.view import Plane, View
+from dpviz.stories.view import CIRCLE, Plane, View
+
+N_INSIDE = 2_000  # draws that say how wide a ring is: 1.1 % of them is a standard error of the share inside
 
 
 def draw_again(
@@ -30,6 +34,7 @@ def draw_again(
     levels: Sequence[LevelStep],
     last: CentersStep,
     subsets: Subsets,
+    count_scales: FloatArray,
     view: View,
     *,
     published: bool,
@@ -37,15 +42,16 @@ def draw_again(
 ) -> Ensembles:
     """Return other averages of the same leaves, around exact means for the curator, around released ones for everyone.
 
-    The curator of a teaching run also sees where the same cuts could have been. Their law is secret: nobody else does.
+    `count_scales` (k, 3) are those of `count_noise`. The curator of a teaching run also sees where the same cuts could
+    have been. Their distribution is secret: nobody else sees them.
     """
-    box, leaves, shape = subsets.words.box, subsets.leaves, release.centers.shape
-    n = n_draws(len(release.centers))
-    noise = standard_noise("gaussian", n, *shape)[1]
-    cells = release.tree.low[leaves], release.tree.high[leaves]
-    low, high = (np.broadcast_to(ends, shape) for ends in ((box.low, box.high) if published else cells))
-    true = np.clip(release.centers + release.center_sigmas * noise, low, high)
-    public = Ensemble(box.to_unit(true), borders=False)
+    box, n = subsets.words.box, n_draws(len(release.centers))
+    noise = standard_noise("gaussian", n, *release.centers.shape)[1]
+    origins, low, high, counts = _averages(release, subsets, published=published)
+    # A released center is its origin plus noisy sum / noisy count: the noise of both is taken off.
+    ratio = counts / np.maximum(counts + count_noise(count_scales, n), 1.0)
+    moves = release.centers - origins + release.center_sigmas * noise
+    public = Ensemble(box.to_unit(np.clip(origins + ratio[..., None] * moves, low, high)), borders=False)
     if not teaching:
         return None, public
     # Of two rounds the last one is drawn again, around the same first averages.
@@ -56,6 +62,67 @@ def draw_again(
         return Ensemble(landed, borders=False), public
     lines = cuts.lines(subsets.cells, Plane.from_view(view, subsets.words))
     return Ensemble(landed, ends=lines, drain=lambda unit, _: cuts.shades(subsets, last, unit)), public
+
+
+def draw_rings(
+    release: TreeRelease, count_scales: FloatArray, subsets: Subsets, plane: Plane, *, published: bool
+) -> FloatArray:
+    """Return the ellipses (k, p, 2) around released centers that half of the noise stays within: public.
+
+    To first order, noise Z in a count moves an average by Z / count of the way to its origin. An ellipse has the shape
+    of the covariance of both noises, and half of N_INSIDE public draws are inside. In a flat picture it ends at the
+    cell, or as `published` at the box, as its center does.
+    """
+    widths, matrix = subsets.words.box.widths, plane.projection.matrix
+    origins, low, high, counts = _averages(release, subsets, published=published)
+    sum_sigmas = (release.center_sigmas / widths)[:, :, None] * matrix  # (k, d, 2)
+    deviations = np.sqrt(2.0) * np.linalg.norm(count_scales, axis=1)
+    moves = algebra.product((release.centers - origins) / widths * (deviations / counts)[:, None], matrix)  # (k, 2)
+    covariances = np.einsum("kdi,kdj->kij", sum_sigmas, sum_sigmas) + moves[:, :, None] * moves[:, None, :]
+    values, vectors = algebra.eigen(covariances)
+    # In standard units, the counts' noise has this share of the variance along one direction, and none across it.
+    along = np.einsum("kij,ki->kj", vectors, moves) ** 2
+    shares = np.divide(along, values, out=np.zeros_like(along), where=values > 0).sum(axis=1).clip(max=1.0)
+    normal = standard_noise("gaussian", N_INSIDE, 1, 2)[1][:, 0]
+    of_counts = count_noise(count_scales, N_INSIDE) / np.maximum(deviations, np.finfo(float).tiny)
+    drawn = np.sqrt(1.0 - shares) * normal[:, :1] + np.sqrt(shares) * of_counts
+    across = normal[:, 1:] if len(plane.features) > 1 else 0.0
+    reach = np.median(np.hypot(drawn, across), axis=0)
+    roots = reach[:, None, None] * vectors * np.sqrt(np.maximum(values, 0.0))[:, None]  # columns are half axes
+    at = plane.projection(subsets.words.box.to_unit(release.centers))[:, None]
+    around = at + np.einsum("pj,kij->kpi", CIRCLE, roots)
+    if plane.flat:
+        columns = list(plane.features)
+        ends = (subsets.words.box.to_unit(each)[:, None, columns] for each in (low, high))
+        around[..., : len(columns)] = np.clip(around[..., : len(columns)], *ends)
+    return np.asarray(around)
+
+
+def _averages(
+    release: TreeRelease, subsets: Subsets, *, published: bool
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return where each leaf's sum is taken from (k, d), the ends of its average (k, d), and its count, at least 1."""
+    assert release.noisy_counts is not None  # every tree has them
+    counts, shape = np.maximum(release.noisy_counts, 1.0), release.centers.shape
+    if published:
+        low, high = (np.broadcast_to(ends, shape) for ends in (subsets.words.box.low, subsets.words.box.high))
+        return np.zeros(shape), low, high, counts
+    low, high = release.tree.low[subsets.leaves], release.tree.high[subsets.leaves]
+    return (low + high) / 2.0, low, high, counts
+
+
+def count_noise(scales: FloatArray, n: int) -> FloatArray:
+    """Return n draws (n, k) of the noise of leaves' counts, the same every time: the sum of three Laplace draws each.
+
+    The `scales` (k, 3) are those of the leaf's own count and of the counts of its refused sides, times their weights.
+    """
+    return np.asarray((_standard_counts(n, len(scales)) * scales).sum(axis=2))
+
+
+@lru_cache(maxsize=64)
+def _standard_counts(n: int, k: int) -> FloatArray:
+    """Return Laplace noise of scale 1 (n, k, 3) from a public seed, independent of `standard_noise`."""
+    return frozen(np.random.default_rng([SEED, 1]).laplace(size=(n, k, 3)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,6 +38,7 @@ from dpviz.methods.source_target.charts import bound_chart, cost_of, count_chart
 from dpviz.plots import Frame, Measure, Scene, Strip
 from dpviz.solvers import best_centers, nearest_distance, select_centers
 from dpviz.stories import center_facts
+from dpviz.stories.center_facts import NoiseLaw
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import Contents, both_limits, box_words
@@ -313,10 +314,15 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the way to the nearest helper, and how far noise moves a released average."""
-        unit, (cost, _) = unit_of_cost(self.words.units).strip(), self.costs
-        way = Measure(cost, length_words(cost, unit))
+        unit, (cost, _), law = unit_of_cost(self.words.units).strip(), self.costs, self.noise_law
+        public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS))
+        return Measure(cost, length_words(cost, unit)), public
+
+    @cached_property
+    def noise_law(self) -> NoiseLaw | None:
+        """How far noise moves released averages: public; None if targets or box are secret."""
         if not self.n_released or not self.targets_public or not self.words.box_public:
-            return way, None
+            return None
         # The noise is in diameters of the ball.
         release, box, gaussian = self.release, self.words.box, self.params.noise == "gaussian"
         ball = Ball.around(box) if self.params.ball is None else self.params.ball
@@ -325,8 +331,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         of_counts = np.zeros(1) if release.noisy_counts is None else noise
         counts = 1.0 if release.noisy_counts is None else np.maximum(release.noisy_counts, 1.0)
         moves = (release.centers - ball.center) / (2.0 * ball.radius)
-        law = center_facts.law_of_averages(moves, of_counts, noise, counts * per, (gaussian, gaussian))
-        return way, law.measure(self.noise_growth(center_facts.FACTORS))
+        return center_facts.law_of_averages(moves, of_counts, noise, counts * per, (gaussian, gaussian))
 
     def noise_growth(self, times: FloatArray) -> FloatArray | None:
         """Return how many times larger the noise is at `times` (m,) this ε or ρ, None without a power; public."""

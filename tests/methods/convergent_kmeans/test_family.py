@@ -250,9 +250,11 @@ def test_likely_errors_follow_scale_and_noisy_count(tell_family, show, name, eps
         layer = layers.get("likely error" if last else "likely error on the way")
         radius = np.full(4, np.nan) if layer is None else shown(layer, 3 * t + 3, "radius")
         for i, count in enumerate(step.noisy_counts):
-            # A sum of x - 1/2 moves by 1/2; a count below two noise scales or below 1 looks empty.
-            scale = 0.5 / step.epsilon_sums / max(count, 1.0)
-            wide = scale * (math.sqrt(2) if d == 1 else 2.0)
+            # A sum of x - 1/2 moves by 1/2, a count moves a center by its way from the middle; a count below two noise
+            # scales or below 1 looks empty.
+            sums, counts = 0.5 / step.epsilon_sums / max(count, 1.0), 1.0 / step.epsilon_counts / max(count, 1.0)
+            away = np.linalg.norm((step.released_centers[i] - 0.5)[:2])
+            wide = math.hypot((math.sqrt(2) if d == 1 else 2.0) * sums, math.sqrt(2) * counts * away)
             stayed = count < max(1.0, 2.0 / step.epsilon_counts)
             if stayed or wide >= WIDEST:
                 assert np.isnan(radius[i])

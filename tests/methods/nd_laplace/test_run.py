@@ -13,7 +13,7 @@ from dpviz.methods.nd_laplace import attacks as laplace_attacks
 from dpviz.methods.nd_laplace.layers import MOST_THREADS, N_FULL, THREAD, outlines, thread_opacity, threaded
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, PointsLook, has_one_unit
 from dpviz.plots import pack
-from dpviz.stories import View, Words
+from dpviz.stories import View, Words, center_facts
 from dpviz.stories.ground_layers import MOST_DRAWN
 from tests.stories.conftest import records_of, words_of
 from tests.stories.marks import leak
@@ -101,6 +101,21 @@ def test_rings_hold_the_share_of_releases_that_they_say():
         assert abs((law <= radius).mean() - level) < 6 * error
         wrong = radius_quantile(level, 3, epsilon=run.params.epsilon)  # of three features
         assert abs((law <= wrong).mean() - level) > 6 * error
+
+
+@pytest.mark.parametrize("unit", ["data", "range"])
+def test_the_expected_move_and_its_band_are_those_of_many_moves(unit):
+    """Six standard errors: 8 in 10 moves are in the band. The law of three features is refused."""
+    run = tell(2, 20_000, unit=unit, level=3.0)
+    times, expected = 100.0 if unit == "range" else 1.0, run.losses()[1]
+    moves = times * run.step.radius
+    low, middle, high = {row[0]: row[1:] for row in expected.law}[1.0]
+    error = 6.0 * math.sqrt(0.16 / len(moves))
+    assert abs(((low <= moves) & (moves <= high)).mean() - 0.8) < error
+    wrong = times * radius_quantile(np.array(center_facts.BAND), 3, epsilon=run.params.epsilon)
+    assert abs(((wrong[0] <= moves) & (moves <= wrong[1])).mean() - 0.8) > error
+    assert middle == pytest.approx(expected.value, rel=1e-3)
+    assert abs(moves.mean() - expected.value) < 6.0 * moves.std() / math.sqrt(len(moves))
 
 
 @pytest.mark.parametrize("unit", ["data", "range"])
