@@ -30,9 +30,12 @@ from dpviz.plots.theme import (
 )
 
 HEIGHT = 620  # pixels
-MOST_STEP_VALUES = 500_000  # numbers in all steps together; a picture with more has one step
-CORNERS = 49  # of a polygon that stands for a circle
-_GAP = np.full((1, 2), np.nan)  # between two paths of one trace
+# Maximum number of values in all steps together. A picture with more values has one step.
+MOST_STEP_VALUES = 500_000
+# Corners of a polygon that represents a circle.
+CORNERS = 49
+# Gap between two paths of one trace.
+_GAP = np.full((1, 2), np.nan)
 PLOTLY_SYMBOLS = {
     "circle": "circle",
     "ring": "circle-open",
@@ -47,7 +50,8 @@ PLOTLY_SYMBOLS = {
     "aid": "circle-cross",
 }
 
-Spec = dict[str, Any]  # a part of a figure, as Plotly takes it
+# A part of a figure in Plotly's format.
+Spec = dict[str, Any]
 
 
 def figure_of(
@@ -67,8 +71,10 @@ def figure_of(
     at = scene.checked_frame(frame)
     off = scene.hidden_names if hidden is None else hidden
     data: list[Spec] = []
-    moving: list[tuple[int, Layer]] = []  # index of its first trace, and the layer
-    names: set[str] = set()  # layers of one name share a line of the legend
+    # Index of the layer's first trace, and the layer.
+    moving: list[tuple[int, Layer]] = []
+    # Layers with the same name share a legend entry.
+    names: set[str] = set()
     for layer in scene.ordered_layers:
         if len(set(layer.rows.tolist())) > 1:
             moving.append((len(data), layer))
@@ -92,7 +98,8 @@ def figure_of(
             changes, places = [trace for _, trace in traces], [place for place, _ in traces]
             frames.append({"data": changes, "traces": places, "name": str(i)})
         layout["sliders"] = [_slider(scene, at, theme)]
-    elif len(scene.frames) > 1:  # the step's name above the picture
+    # Show the step's name above the picture.
+    elif len(scene.frames) > 1:
         place = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 6}
         label = {"text": plain(scene.frames[at].label), "showarrow": False, "font": {"color": theme.text}, **place}
         layout["annotations"].append(label)
@@ -141,7 +148,7 @@ def _layout(scene: Scene, notes: Sequence[str], theme: Theme) -> Spec:
 
 
 def _axis(axis: Axis, theme: Theme) -> Spec:
-    """Return a Plotly axis; its range is that of the scene's view, in data values or their decimal logarithms."""
+    """Return a Plotly axis with the range of the scene's view, in data values or their decimal logarithms."""
     low, high = (float(axis.values[0] + (axis.values[1] - axis.values[0]) * at) for at in axis.view)
     spec: Spec = {
         "title": {"text": plain(axis.title) if axis.ticks else ""},
@@ -161,7 +168,7 @@ def _axis(axis: Axis, theme: Theme) -> Spec:
 
 
 def plain(text: str) -> str:
-    """Return text that Plotly shows as it is: its labels know a little HTML."""
+    """Return text that Plotly shows unchanged, because its labels support a little HTML."""
     return escape(text, quote=False)
 
 
@@ -171,9 +178,9 @@ def clear(color: str, opacity: float) -> str:
 
 
 def _traces(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Spec]:
-    """Return a layer's traces in a frame, as many in all of them; where the layer is hidden they are empty.
+    """Return a layer's traces in a frame, equally many in all frames. They are empty if the layer is hidden.
 
-    The first is the one in the legend.
+    The first trace is in the legend.
     """
     row = int(layer.rows[frame])
     visible = VisibleLayer(layer, max(row, 0))
@@ -240,13 +247,15 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
     layer, array, groups = visible.layer, visible.array, visible.groups
     width = stroke_width(layer)
     colors, n = [theme.color(layer, 0)], len(theme.clusters)
-    owner = np.zeros(len(groups), dtype=np.intp)  # color of each mark, by its index
+    # Index of each mark's color.
+    owner = np.zeros(len(groups), dtype=np.intp)
     if layer.role is Role.CLUSTER and layer.kind is not Kind.CURSOR:
         colors = [*theme.clusters, theme.color(layer, NO_GROUP)]
         owner = np.where(groups == NO_GROUP, n, (groups + layer.hue) % n)
     dash = "dash" if is_dashed(layer) else "solid"
     faint = OPACITIES["reference"] if layer.role is Role.REFERENCE else 1.0
-    if "alpha" in layer.arrays and layer.n_marks:  # a trace has one opacity
+    # A trace has only one opacity.
+    if "alpha" in layer.arrays and layer.n_marks:
         faint *= float(array("alpha").mean())
     for i, color in enumerate(colors):
         mine = owner == i
@@ -277,19 +286,22 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
                 paths = array("rect")[mine][:, [0, 1, 2, 1, 2, 3, 0, 3, 0, 1]].reshape(-1, 5, 2)
                 line["width"] = min(width, SIZES["line"]["bar"])
                 style |= fill
-            case Kind.BANDS:  # each unbroken run of vertices is one polygon
+            # Each unbroken run of vertices is one polygon.
+            case Kind.BANDS:
                 rings = [edges[run] for edges in array("edges")[mine] for run in finite_runs(edges)]
                 outlines = [np.vstack([ring[:, [0, 1]], ring[::-1][:, [0, 2]], _GAP]) for ring in rings]
                 filled = clear(color, layer.fill or OPACITIES["band"])
                 area = {"fill": "toself", "fillcolor": filled, "line": {"width": 0}}
                 yield {"mode": "lines", **area, **_xy(scene, np.vstack([_GAP, *outlines]))}
                 continue
-            case _:  # the cursor
+            # The cursor.
+            case _:
                 at = float(array("x"))
                 rule = [[at, end] for end in scene.y.view] if math.isfinite(at) else [*_GAP, *_GAP]
                 yield {**style, **_xy(scene, np.array(rule))}
                 continue
-        gaps = np.full((len(paths), 1, 2), np.nan)  # one after each path
+        # One gap after each path.
+        gaps = np.full((len(paths), 1, 2), np.nan)
         yield {**style, **_xy(scene, np.concatenate([paths, gaps], axis=1))}
 
 

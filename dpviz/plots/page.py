@@ -19,18 +19,22 @@ import numpy as np
 from dpviz.assets import kept_sheet, site_script
 from dpviz.plots.scene import Scene, pack, read_header
 
-Band: TypeAlias = tuple[float, float, float]  # losses that 10, 50 and 90 % of the runs do not exceed
-_NAME_BYTES = 12  # of a blob's digest: 96 bits, among thousands of blobs
+# Losses that 10, 50 and 90 % of the runs do not exceed.
+Band: TypeAlias = tuple[float, float, float]
+# Bytes of a blob's digest in its name: 96 bits, among thousands of blobs.
+_NAME_BYTES = 12
 _MARK, _AWAY = 0x100, 0x8000
-_NO_LETTER = np.zeros(1 << 16, bool)  # quotes and other signs, ends of lines, halves of letters, and marks
+# Codes that are not letters: quotes and other signs, line ends, halves of letters, and marks.
+_NO_LETTER = np.zeros(1 << 16, bool)
 _NO_LETTER[: _MARK + 1] = _NO_LETTER[0x2028:0x202A] = _NO_LETTER[0xD800:0xE000] = True
 _NO_LETTER[[0xFEFF, 0xFFFE, 0xFFFF]] = True
-SHARED_FROM = 3  # states that hold a blob before it is kept apart
+# Number of states with the same blob from which it is stored separately.
+SHARED_FROM = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PackedPicture:
-    """A live picture: what the app sends to its component."""
+    """A live picture, in the form that the app sends to its component."""
 
     key: str
     options: Mapping[str, Any]
@@ -39,14 +43,14 @@ class PackedPicture:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """One state: its directory, and the blobs that this names."""
+    """One state: its directory, and the blobs named in it."""
 
     directory: dict[str, Any]
     blobs: Mapping[str, bytes]
 
 
 def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture]) -> PageState:
-    """Take a page apart into blobs: its frame and the leaves that stand in it, as HTML, and its pictures."""
+    """Split a page into blobs: its frame and the leaves in it, as HTML, and its pictures."""
     blobs: dict[str, bytes] = {}
 
     def keep(data: bytes, width: int = 0) -> str:
@@ -57,7 +61,8 @@ def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture
 
     directory = {"frame": keep(frame.encode()), "leaves": [keep(each.encode()) for each in leaves]}
     directories = []
-    for picture in pictures:  # options, its own header, and its arrays, each a blob of its own
+    # A picture consists of options, a header, and arrays, each of which is a separate blob.
+    for picture in pictures:
         packed = picture.packed
         length = int.from_bytes(packed[:4], "little")
         body = packed[4 + length :]
@@ -65,7 +70,7 @@ def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture
         arrays = []
         for low, high in itertools.pairwise([*offsets, len(body)]):
             rows, *rest = offsets[low]["shape"]
-            # The length of a row in an array of bytes of several rows, which are much alike; 0 of all others.
+            # Row length of a byte array with several rows, which are similar to each other; 0 for other arrays.
             width = math.prod(rest) if offsets[low]["dtype"] == "uint8" and rows > 1 else 0
             arrays.append(keep(body[low:high], width))
         own = {name: picture.options.get(name) for name in ("height", "fits", "named", "follow", "stage")}
@@ -74,13 +79,13 @@ def state_of(frame: str, leaves: Sequence[str], pictures: Sequence[PackedPicture
 
 
 def arrays_of(header: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Return what a picture's header says of its arrays, by where they begin, in that order."""
+    """Return the entries of a picture's header for its arrays, by offset, in ascending order."""
     arrays = [array for layer in header["layers"] for array in layer["arrays"].values()]
     return {array["offset"]: array for array in sorted(arrays, key=lambda each: int(each["offset"]))}
 
 
 def shared(states: Iterable[PageState]) -> dict[str, bytes]:
-    """Return the blobs that many states hold."""
+    """Return the blobs that many states contain."""
     blobs: dict[str, bytes] = {}
     counts: Counter[str] = Counter()
     for state in states:
@@ -90,15 +95,15 @@ def shared(states: Iterable[PageState]) -> dict[str, bytes]:
 
 
 def dense_script(name: str, held: bytes) -> bytes:
-    """Return a script that hands packed bytes to the page, under a name.
+    """Return a script that passes packed bytes to the page, under a name.
 
-    It is a file of two bytes a letter, a quarter smaller than with base64; its first letter says so.
+    It is a file of two bytes per letter, a quarter smaller than with base64; its first letter marks this encoding.
     """
     return two_byte(f"dpvizData({json.dumps(name)}, '{dense(held)}', {len(held)});\n")
 
 
 def dense(data: bytes) -> str:
-    """Return bytes as letters of two each; what is no letter of its own is another one after a mark.
+    """Return bytes as letters of two bytes each; a code that is not a letter becomes a mark and a different letter.
 
     `bytesOf` in dpviz/assets/dense.js reads them.
     """
@@ -109,7 +114,7 @@ def dense(data: bytes) -> str:
 
 
 def two_byte(text: str) -> bytes:
-    """Return a script's text as a file that browsers read by its own mark, whatever a server says of its letters."""
+    """Return a script as a file that browsers decode by its own mark, whatever encoding a server declares."""
     return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
 
 
@@ -121,7 +126,8 @@ def packed(directory: object, blobs: Mapping[str, bytes], **facts: object) -> by
     parts = [len(data).to_bytes(4, "little"), data]
     for name in names:
         _, _, width = name.partition(".")
-        if width:  # several rows of this length: the first, and what changes from each to the next
+        # Several rows of this length: write the first row, then the changes from each row to the next.
+        if width:
             rows = np.frombuffer(blobs[name], np.uint8)
             parts += [rows[: int(width)].tobytes(), (rows[int(width) :] ^ rows[: -int(width)]).tobytes()]
         else:
@@ -131,10 +137,13 @@ def packed(directory: object, blobs: Mapping[str, bytes], **facts: object) -> by
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:"
 _TERM = re.compile(r'<button[^>]*\bpopovertarget="dpviz-term-[^"]*"[^>]*>(.*?)</button>', re.DOTALL)
-_HEIGHT = 520  # CSS pixels, where the window leaves no other
+# Height in CSS pixels if the window does not determine it.
+_HEIGHT = 520
 _STAGE = '<div class="stage" data-stage></div>'
-LISTS = ("values", "texts", "notes", "spoken")  # of a slider: an entry for each of its values
-_DIGITS = 3  # of a band's values: a strip has at most 210 CSS pixels
+# Fields of a slider with an entry for each of its values.
+LISTS = ("values", "texts", "notes", "spoken")
+# Digits of a band's values: a strip has at most 210 CSS pixels.
+_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,14 +151,16 @@ class PictureState:
     """The contents of a page at one value of its slider, as its audience sees them."""
 
     scenes: tuple[Scene, ...]
-    facts: str = ""  # HTML, under a stage
+    # HTML under a stage.
+    facts: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageSlider:
-    """A slider, the state of the page at each of its values, and the losses there with other noise."""
+    """A slider, the state of the page at each of its values, and the losses there with different noise."""
 
-    options: Mapping[str, Any]  # as the browser draws it
+    # Options in the form that the browser uses.
+    options: Mapping[str, Any]
     states: Sequence[PictureState]
     bands: Sequence[Band | None] = ()
 
@@ -166,9 +177,10 @@ def build_page(
 ) -> str:
     """Return one HTML page that contains scenes, their steps and words, and needs no server or network.
 
-    It opens at step `frame`, from 0 (None: the scene's first). Layers in `hidden` (None: those that begin so) are off
-    in the legend. `notes` are lines under the picture. `title` stands before the scenes' own titles. `facts` are HTML.
-    Without a `slider` the page has this one state. Raises ValueError for a step that does not exist.
+    It opens at step `frame`, from 0 (the scene's first for None). Layers in `hidden` (for None, those that begin
+    hidden) are off in the legend. `notes` are lines under the picture. `title` comes before the scenes' own titles.
+    `facts` are HTML. Without a `slider`, the page has only this state. Raises ValueError for a step that does not
+    exist.
     """
     staged, states = scenes[0].stage is not None, [PictureState(tuple(scenes), facts)]
     index: dict[str, object] = {"knob": "epsilon", "audiences": ["all"], "slider": None, "bands": []}
@@ -178,7 +190,8 @@ def build_page(
     if slider is not None:
         states = list(slider.states)
         index |= {"slider": slider.options, "bands": [rounded(slider.bands)]}
-    index_text = json.dumps(index).replace("<", "\\u003c")  # no name ends the script that it stands in
+    # A name must not end the script element that contains it.
+    index_text = json.dumps(index).replace("<", "\\u003c")
     written = [_state(state, hidden, staged=staged) for state in states]
     blobs = {name: blob for state in written for name, blob in state.blobs.items()}
     data = {"shared.0": packed(None, blobs)}

@@ -10,9 +10,11 @@ from dpviz.plots.svg import FONT, LEGEND, printed
 
 PDF = "pdf"
 PNG = "png"
-POINTS = {"in": 72.0, "cm": 72.0 / 2.54, "mm": 7.2 / 2.54, "pt": 1.0, "px": 0.75}  # of a unit of CSS
+# Points per CSS unit.
+POINTS = {"in": 72.0, "cm": 72.0 / 2.54, "mm": 7.2 / 2.54, "pt": 1.0, "px": 0.75}
 _WIDTH = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(POINTS)})\s*")
-DPI = 300.0  # of a PNG; ours
+# Resolution of a PNG. Our choice.
+DPI = 300.0
 SHEET = """#set document(date: none)
 #set page(width: auto, height: auto, margin: 0pt)
 #set text(font: "Libertinus Serif")
@@ -21,17 +23,21 @@ SHEET = """#set document(date: none)
 
 @dataclass(frozen=True)
 class Figure:
-    """A scene as a figure of a paper; in a notebook it is the drawing."""
+    """A scene as a figure for a paper. A notebook shows the drawing."""
 
     scene: Scene = field(repr=False)
-    width: str = "6.5in"  # a length of CSS
+    # A CSS length.
+    width: str = "6.5in"
     font_size: float = 8.0  # points
-    frame: int | None = None  # step; None: the one that the scene opens with
-    notes: tuple[str, ...] | None = ()  # below the picture, after its words; None: nothing is below it
-    legend: bool = True  # whether there is one
+    # Step to draw. None for the step that the scene opens with.
+    frame: int | None = None
+    # Lines below the picture, after its words. None for no text below the picture.
+    notes: tuple[str, ...] | None = ()
+    # Whether there is a legend.
+    legend: bool = True
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a width or a size that no figure can have, or a step that is not there."""
+        """Raise ValueError for an invalid width or size, or a step that does not exist."""
         found = _WIDTH.fullmatch(str(self.width))
         if found is None or not self.font_size > 0 or self.pixels < LEGEND:
             raise ValueError(
@@ -42,7 +48,7 @@ class Figure:
 
     @property
     def pixels(self) -> float:
-        """How wide it is, in units of which the type has `FONT`."""
+        """Width in units in which the type size is `FONT`."""
         number, unit = _WIDTH.fullmatch(self.width).groups()  # type: ignore[union-attr]  # checked when it was made
         return float(number) * POINTS[unit] * FONT / self.font_size
 
@@ -54,7 +60,7 @@ class Figure:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write it as the ending of `path` says: svg, pdf (vector) or png. Raises ValueError for another one."""
+        """Write the figure in the format of `path`'s ending: svg, pdf (vector) or png. Raises ValueError otherwise."""
         ending = Path(path).suffix.removeprefix(".").lower()
         if ending == "svg":
             Path(path).write_text(self.svg, encoding="utf-8")
@@ -68,13 +74,15 @@ class Figure:
 
 
 def converted(drawing: str, ending: str) -> bytes:
-    """Return an SVG file as PDF, in vectors with its fonts, or PNG. Raises ValueError where Typst is not installed."""
+    """Return an SVG file as PDF, in vectors with its fonts, or PNG. Raises ValueError if Typst is not installed."""
     try:
-        import typst  # 80 MB of code, which only such a file needs
+        # Typst has 80 MB of code, which only PDF and PNG files need.
+        import typst
     except ModuleNotFoundError:
         raise ValueError(
             f"A {ending.upper()} needs the extra `pdf`, or save it as SVG: pip install 'dpviz[pdf]'"
         ) from None
-    setting: Any = typst.compile  # whose types know each format by its own word
+    # Any, because its types name each format in a separate literal.
+    setting: Any = typst.compile
     made: bytes = setting(SHEET.encode(), sys_inputs={"svg": drawing}, format=ending, ppi=DPI)
     return made

@@ -20,10 +20,14 @@ from dpviz.assets import LOOK
 from dpviz.core import AnyArray, BoolArray, ByteArray, Confidential, FloatArray, IntArray, frozen
 
 PACK_VERSION = 1
-MAP = "Map"  # the name of layers that are a public map under a picture: they are in no table
-RISK_QUESTION = "Did you take part?"  # what an attacker guesses, where a method has no other question
-SHADES: int = LOOK["shades"]  # from a record's full color, 0, to gray
-ALIGNMENT = 8  # bytes; typed arrays in a browser need their offsets to be multiples of their item size
+# Name of layers with a public map under a picture. They are not in tables.
+MAP = "Map"
+# The attacker's question, if a method has no other question.
+RISK_QUESTION = "Did you take part?"
+# Shades from a record's full color, 0, to gray.
+SHADES: int = LOOK["shades"]
+# Bytes. In a browser, a typed array's offset must be a multiple of its item size.
+ALIGNMENT = 8
 
 # Fields that `pack` writes as they are.
 _LAYER_FIELDS = (
@@ -42,88 +46,122 @@ _LAYER_FIELDS = (
 )
 _SCENE_FIELDS = ("title", "alt", "start_frame", "equal", "scrubber", "group_names")
 
-Law: TypeAlias = tuple[tuple[float, float, float, float], ...]  # (times this ε, low, middle, high), ascending
+# (multiple of this ε, low, middle, high), ascending.
+Law: TypeAlias = tuple[tuple[float, float, float, float], ...]
 Glides: TypeAlias = Literal["", "index", "place"]
 
 
 class Audience(Enum):
-    """Who may see a layer. Everything but CURATOR survives `Scene.public`."""
+    """Audience of a layer. Everything except CURATOR survives `Scene.public`."""
 
-    CURATOR = "curator"  # exact values, memberships, records
-    RELEASED = "released"  # computed from the release alone
-    PUBLIC = "public"  # bounds, start, targets, prior
-    NOISE = "noise"  # the law a mechanism draws from, computed from releases and public inputs
+    # Exact values, memberships, records.
+    CURATOR = "curator"
+    # Computed from the release alone.
+    RELEASED = "released"
+    # Bounds, start, targets, prior.
+    PUBLIC = "public"
+    # The distribution that a mechanism draws from, computed from releases and public inputs.
+    NOISE = "noise"
 
 
 class Role(Enum):
-    """What a layer's color means; the renderer's theme holds the colors, light and dark."""
+    """Meaning of a layer's color. The renderer's theme defines the colors, light and dark."""
 
-    EXACT = "exact"  # gray, dashed or hollow
-    RELEASED = "released"  # blue, filled
-    NOISE = "noise"  # orange
-    PUBLIC = "public"  # green
-    VIOLATION = "violation"  # red
-    CLUSTER = "cluster"  # categorical palette by group
-    REFERENCE = "reference"  # text color, faint: axes, Lloyd's line
+    # Gray, dashed or hollow.
+    EXACT = "exact"
+    # Blue, filled.
+    RELEASED = "released"
+    # Orange.
+    NOISE = "noise"
+    # Green.
+    PUBLIC = "public"
+    # Red.
+    VIOLATION = "violation"
+    # Categorical palette by group.
+    CLUSTER = "cluster"
+    # Text color, faint: axes, Lloyd's line.
+    REFERENCE = "reference"
 
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """A layer's role and audience: what its color means, and to whom."""
+    """A layer's role and audience: the meaning of its color, and who may see it."""
 
-    role: Role  # what its color means
-    audience: Audience  # who may see it
+    # Meaning of its color.
+    role: Role
+    # Who may see the layer.
+    audience: Audience
 
 
-Rows = NDArray[np.int16]  # (n_frames,) row of each frame, -1: none
+# Row of each frame, (n_frames,); -1 for none.
+Rows = NDArray[np.int16]
 
 RELEASED = Ink(Role.RELEASED, Audience.RELEASED)
 PUBLIC = Ink(Role.PUBLIC, Audience.PUBLIC)
 SECRET = Ink(Role.EXACT, Audience.CURATOR)
 LAW = Ink(Role.NOISE, Audience.NOISE)
 SECRET_NOISE = Ink(Role.NOISE, Audience.CURATOR)
-UNRELEASED = Ink(Role.REFERENCE, Audience.CURATOR)  # no exact value, but no part of the release either
-UNPAID = Ink(Role.RELEASED, Audience.CURATOR)  # of a run outside of the budget: it is not published
-MEMBERS = Ink(Role.CLUSTER, Audience.CURATOR)  # records in their clusters' colors
+# Not an exact value, but not part of the release either.
+UNRELEASED = Ink(Role.REFERENCE, Audience.CURATOR)
+# A run outside the budget, which is not published.
+UNPAID = Ink(Role.RELEASED, Audience.CURATOR)
+# Records in their clusters' colors.
+MEMBERS = Ink(Role.CLUSTER, Audience.CURATOR)
 WRONG = Ink(Role.VIOLATION, Audience.CURATOR)
 CLUSTERS = Ink(Role.CLUSTER, Audience.RELEASED)
 REFUSED = Ink(Role.VIOLATION, Audience.RELEASED)
-AID = Ink(Role.REFERENCE, Audience.RELEASED)  # follows from the release, and helps to read it
-GUIDE = Ink(Role.REFERENCE, Audience.PUBLIC)  # scales, and where a control stands
+# Follows from the release, and helps to read it.
+AID = Ink(Role.REFERENCE, Audience.RELEASED)
+# Scales, and the current position of a control.
+GUIDE = Ink(Role.REFERENCE, Audience.PUBLIC)
 
 
 class Kind(Enum):
-    """The marks a renderer knows, and the arrays each needs: name -> trailing shape (R rows, m marks).
+    """The kinds of marks that a renderer draws, and their arrays: name -> trailing shape (R rows, m marks).
 
-    MARKS, LINES and BANDS may add group (1|R, m) uint8, the cluster whose color each mark has in that row, and GRID
-    group (1|R, m, gy / f, gx / f), that of each f x f cells; 255 is none. So clusters merge while a reader scrubs.
-    Marks, lines, circles, arrows and segments may add alpha (1|R, m) float32, the opacity of each; a layer with a `hub`
-    adds hub (1|R, m), the mark of that layer which each of its own belongs to.
+    MARKS, LINES and BANDS may add group (1|R, m) uint8, the cluster whose color each mark has in that row. GRID may add
+    group (1|R, m, gy / f, gx / f), the cluster of each f x f cells; 255 is none. So clusters merge while a reader
+    scrubs. Marks, lines, circles, arrows and segments may add alpha (1|R, m) float32, the opacity of each mark. A layer
+    with a `hub` adds hub (1|R, m), the mark of the hub layer that each of its own marks belongs to.
 
-    SEGMENTS that are borders between places may add those, sites (R, k, 2): their cells are tinted, and borders glide
-    with them.
+    SEGMENTS that are borders between places may add the places, sites (R, k, 2): their cells are tinted, and borders
+    glide with them.
 
-    The fog of an ENSEMBLE are the borders between the nearest centers of each draw, or of each draw the lines ends
-    (1|R, draws, m, 4), all of them as one haze of opacity `fill`. An ENSEMBLE may add drain (1, n) uint8: how much of
-    its color each of the n records loses, of `SHADES`. In a picture that has a curator's ENSEMBLE no other one is seen.
+    The fog of an ENSEMBLE is the borders between the nearest centers of each draw, or the lines ends (1|R, draws, m, 4)
+    of each draw, all as one haze of opacity `fill`. An ENSEMBLE may add drain (1, n) uint8: the amount of color that
+    each of the n records loses, in `SHADES`. A picture with a curator's ENSEMBLE shows no other ENSEMBLE.
     """
 
-    POINTS = "points"  # xy (1|R, n, 2) float32, group (1|R, n) uint8
-    MARKS = "marks"  # xy (R, m, 2): a symbol each
-    CIRCLES = "circles"  # center (R, m, 2), radius (R, m)
-    ARROWS = "arrows"  # tail (R, m, 2), head (R, m, 2)
-    SEGMENTS = "segments"  # ends (R, m, 4): x0 y0 x1 y1, NaN rows are skipped
-    TRAILS = "trails"  # xy (R, m, 2): each mark's path through the rows up to the frame's
-    HEAT = "heat"  # center (R, m, 2), radius (R, m), value (R, m, g, g) uint8 over the circle's square, row 0 at low y
-    LINES = "lines"  # xy (R, m, p, 2): m curves of p vertices, NaN vertices break a curve
-    BARS = "bars"  # rect (R, m, 4): x0 y0 x1 y1
-    BANDS = "bands"  # edges (R, m, p, 3): m areas between low and high over x, as x low high; NaN vertices break one
-    GRID = "grid"  # rect (R, m, 4), value (R, m, gy, gx) uint8: cells of a rectangle, row 0 at low y
-    CURSOR = "cursor"  # x (R,): a vertical rule
-    ENSEMBLE = "ensemble"  # xy (R, draws, k, 2): where k centers could be. `fill` 0: a dot each; else fog, see below
+    # xy (1|R, n, 2) float32, group (1|R, n) uint8.
+    POINTS = "points"
+    # xy (R, m, 2): one symbol each.
+    MARKS = "marks"
+    # center (R, m, 2), radius (R, m).
+    CIRCLES = "circles"
+    # tail (R, m, 2), head (R, m, 2).
+    ARROWS = "arrows"
+    # ends (R, m, 4): x0 y0 x1 y1. NaN rows are skipped.
+    SEGMENTS = "segments"
+    # xy (R, m, 2): each mark's path through the rows up to the frame's row.
+    TRAILS = "trails"
+    # center (R, m, 2), radius (R, m), value (R, m, g, g) uint8 over the circle's square, with row 0 at low y.
+    HEAT = "heat"
+    # xy (R, m, p, 2): m curves of p vertices. NaN vertices break a curve.
+    LINES = "lines"
+    # rect (R, m, 4): x0 y0 x1 y1.
+    BARS = "bars"
+    # edges (R, m, p, 3): m areas between low and high over x, as x low high. NaN vertices break an area.
+    BANDS = "bands"
+    # rect (R, m, 4), value (R, m, gy, gx) uint8: cells of a rectangle, with row 0 at low y.
+    GRID = "grid"
+    # x (R,): a vertical rule.
+    CURSOR = "cursor"
+    # xy (R, draws, k, 2): possible places of k centers. With `fill` 0, each place is a dot; otherwise fog, see above.
+    ENSEMBLE = "ensemble"
 
 
-_ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {  # name -> number of axes, the row axis included
+# Name -> number of axes, including the row axis.
+_ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {
     Kind.POINTS: (("xy", 3), ("group", 2)),
     Kind.MARKS: (("xy", 3),),
     Kind.CIRCLES: (("center", 3), ("radius", 2)),
@@ -144,17 +182,24 @@ _ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {  # name -> number of axes, 
 class Axis:
     """One axis: its label and unit, its visible part, and the map from scene coordinates to data values."""
 
-    label: str  # without the unit
-    unit: str = ""  # of data values
-    view: tuple[float, float] = (0.0, 1.0)  # scene coordinates visible at first
-    values: tuple[float, float] = (0.0, 1.0)  # data values of scene coordinates 0 and 1
-    ticks: bool = True  # False: the axis has no meaning (a jittered strip)
-    log: bool = False  # scene coordinates and `values` are decimal logarithms; ticks show 10 to their power
-    whole: bool = False  # ticks at whole numbers only: iterations, clusters
-    names: tuple[str, ...] = ()  # lane i, from i to i + 1 in scene coordinates, has the i-th name instead of ticks
-    ends: tuple[float, float] | None = (
-        None  # scene coordinates where the public bounds end; None: they are not an axis's
-    )
+    # Label without the unit.
+    label: str
+    # Unit of data values.
+    unit: str = ""
+    # Scene coordinates visible at first.
+    view: tuple[float, float] = (0.0, 1.0)
+    # Data values of scene coordinates 0 and 1.
+    values: tuple[float, float] = (0.0, 1.0)
+    # False if the axis has no meaning (a jittered strip).
+    ticks: bool = True
+    # Whether scene coordinates and `values` are decimal logarithms. If so, ticks show 10 to their power.
+    log: bool = False
+    # Whether ticks are at whole numbers only, as for iterations or clusters.
+    whole: bool = False
+    # Names of lanes instead of ticks. Lane i goes from i to i + 1 in scene coordinates.
+    names: tuple[str, ...] = ()
+    # Scene coordinates at which the public bounds end. None if they are not bounds of an axis.
+    ends: tuple[float, float] | None = None
 
     @property
     def title(self) -> str:
@@ -173,35 +218,53 @@ class Axis:
 class Frame:
     """One stop of the scrubber."""
 
-    label: str  # "Iteration 2 of 7: zone"
-    detail: str = ""  # one plain sentence; public, so it carries no exact value
+    # For example "Iteration 2 of 7: zone".
+    label: str
+    # One plain sentence. Public, so it contains no exact value.
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer(Confidential):
     """One kind of mark with one meaning for one audience."""
 
-    name: str  # the legend's words
+    # Text in the legend.
+    name: str
     kind: Kind
     role: Role
     audience: Audience
     arrays: Mapping[str, AnyArray]
-    rows: Rows  # (n_frames,) row of each frame, -1 hides the layer
-    symbol: str = "circle"  # marks: circle, ring, cross, square, diamond, lock, aid
-    size: float = 6.0  # CSS pixels: symbol's diameter or line's width; 0: a filled curve without an outline
+    # Row of each frame, (n_frames,); -1 hides the layer.
+    rows: Rows
+    # Symbol of marks: circle, ring, cross, square, diamond, lock, aid.
+    symbol: str = "circle"
+    # CSS pixels: a symbol's diameter or a line's width. 0 for a filled curve without an outline.
+    size: float = 6.0
     dash: bool = False
-    fill: float = 0.0  # opacity of a circle's, bar's or closed curve's inside
-    names: tuple[str, ...] = ()  # one per mark or curve, for hover, legend and table; never HTML
+    # Opacity of the inside of a circle, bar or closed curve.
+    fill: float = 0.0
+    # One name per mark or curve, for hover, legend and table. Never HTML.
+    names: tuple[str, ...] = ()
     legend: bool = True
-    shown: bool = True  # False: in the legend, but off until the reader asks for it
-    isolate: bool = True  # mark i belongs to cluster i and fades when another cluster is isolated
-    hue: int = 0  # role CLUSTER: the palette's color of mark 0; mark i has the i-th after it
-    pick: str = ""  # what a click on the layer reports to the page; "": nothing
-    total: int = 0  # number of points of which these are an even sample; 0: these are all
-    glides: Glides = ""  # which mark of the next picture each one is, and glides to; "": by index, curves not at all
-    ids: tuple[int | str, ...] = ()  # instead: one for each mark, the same for the same thing in the next picture
-    hub: str = ""  # a layer of marks: those that belong to the mark under the pointer are drawn in full
-    label: str = ""  # what one of its marks is called where it stands; "": the name
+    # False if the layer is in the legend, but off until the reader turns it on.
+    shown: bool = True
+    # Whether mark i belongs to cluster i and fades when a different cluster is isolated.
+    isolate: bool = True
+    # For role CLUSTER: the palette's color of mark 0. Mark i has the i-th color after it.
+    hue: int = 0
+    # Value that a click on the layer reports to the page; "" for none.
+    pick: str = ""
+    # Number of points of which these are an even sample; 0 if these are all points.
+    total: int = 0
+    # How each mark is matched to the mark of the next picture to which it glides. "": by index, and curves do not
+    # glide.
+    glides: Glides = ""
+    # Explicit ids instead: one for each mark, equal for the same thing in the next picture.
+    ids: tuple[int | str, ...] = ()
+    # Name of a layer of marks. Marks that belong to the mark under the pointer are drawn in full.
+    hub: str = ""
+    # Name of one of its marks in the picture; "" for the layer's name.
+    label: str = ""
 
     def __post_init__(self) -> None:
         """Validate the fields; raises ValueError."""
@@ -234,13 +297,13 @@ class Layer(Confidential):
         isolate: bool = False,
         **style: Any,
     ) -> "Layer":
-        """Return a layer from an ink and the array that its kind needs; several arrays come by name.
+        """Return a layer from an ink and the array that its kind needs; several arrays are passed by name.
 
-        `rows` None is row 0 of a picture with one frame. Marks fade with other clusters only where `isolate` is set.
+        `rows` None means row 0 of a picture with one frame. Marks fade with other clusters only if `isolate` is set.
 
             Layer.from_arrays("Density", Kind.LINES, RELEASED, curve[None, None], size=2.0)
 
-        stands for
+        is short for
 
             Layer("Density", Kind.LINES, Role.RELEASED, Audience.RELEASED, {"xy": curve[None, None]}, always(1),
                   size=2.0, isolate=False)
@@ -271,38 +334,56 @@ class Layer(Confidential):
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number on a strip of the stage: where it stands, and its words without a unit."""
+    """A number on a strip of the stage: its position, and its text without a unit."""
 
-    value: float  # on the strip's axis
-    text: str  # "0.9 %", "over 99", "about 3.7"
-    law: Law = ()  # of an expectation: what it is at other ε; (): one run's
+    # Position on the strip's axis.
+    value: float
+    # For example "0.9 %", "over 99", "about 3.7".
+    text: str
+    # For an expectation: its values at other ε. () for one run's value.
+    law: Law = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The axis of a strip over ε: it is the same at every ε, and follows from public values alone for the public."""
+    """The axis of a strip over ε. It is the same at every ε; the public's axis follows from public values alone."""
 
-    label: str  # "Centers miss by"
-    unit: str  # after the number: "of the diagonal"
-    short: str  # label and unit in one or two words, for a phone: "off"
-    low: float  # the value at the foot
-    high: float  # the value at the top
-    lines: tuple[tuple[float, str], ...] = ()  # (value, words) of dashed lines: "a blind guess"
-    log: bool = False  # whether equal steps are equal factors; `low` is above 0 then
+    # For example "Centers miss by".
+    label: str
+    # Text after the number, such as "of the diagonal".
+    unit: str
+    # Label and unit in one or two words, for a phone, such as "off".
+    short: str
+    # Value at the bottom.
+    low: float
+    # Value at the top.
+    high: float
+    # (value, words) of dashed lines, such as "a blind guess".
+    lines: tuple[tuple[float, str], ...] = ()
+    # Whether equal steps are equal factors. If so, `low` is above 0.
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StageWords:
-    """What stands beside a picture on the stage, in the words of one audience. It travels with the picture."""
+    """Texts beside a picture on the stage, for one audience. They travel with the picture."""
 
-    finding: str  # one sentence of at most 16 words and 68 characters
-    lede: str = ""  # what it is for, and who the points are; **what is released** stands between asterisks
-    verdict: Literal["proved", "claimed", "broken"] = "claimed"  # "broken": an audit measures more than is claimed
-    guarantee: str = ""  # one sentence, which begins with its verdict: "Proved. Adding or removing one person ..."
-    risk: Measure | None = None  # how often an attacker can be right, times in 100; None: no limit is known
-    risk_label: str = RISK_QUESTION  # what an attacker guesses
-    strip: Strip | None = None  # of what is lost; None: nothing is measured
-    loss: Measure | None = None  # of this run, or what the public may expect
+    # One sentence of at most 16 words and 68 characters.
+    finding: str
+    # Purpose of the method, and who the points are. **The released data** is between asterisks.
+    lede: str = ""
+    # "broken" if an audit measures more than is claimed.
+    verdict: Literal["proved", "claimed", "broken"] = "claimed"
+    # One sentence that begins with its verdict: "Proved. Adding or removing one person ..."
+    guarantee: str = ""
+    # Attacker's maximum success rate, in times out of 100. None if no limit is known.
+    risk: Measure | None = None
+    # The attacker's question.
+    risk_label: str = RISK_QUESTION
+    # Axis of the loss. None if nothing is measured.
+    strip: Strip | None = None
+    # Loss of this run, or the loss that the public may expect.
+    loss: Measure | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -317,18 +398,30 @@ class Scene(Confidential):
     layers: tuple[Layer, ...]
     frames: tuple[Frame, ...] = (Frame(""),)
     start_frame: int = 0
-    equal: bool = True  # one unit is as long on both axes, so that balls are round
-    scrubber: bool = True  # False for a chart that follows another picture's frames
-    group_names: tuple[str, ...] = ()  # clusters, for legend and hover
-    public_caption: str = ""  # the caption of the public picture, where it differs
-    pace: float = 700.0  # ms from one frame to the next while playing
-    eased: bool = True  # False: frames are independent of each other, and marks do not glide between them
-    solid: tuple[float, float] | None = None  # yaw and pitch of a turned picture whose layers have depth (`_depth`)
-    hint: str = ""  # what a reader can do with the live picture; in no file
-    place: tuple[float, float] | None = None  # of a map: latitude and longitude of its middle, degrees; axes in meters
-    stage: StageWords | None = None  # beside the picture, where it stands on a stage
-    public_stage: StageWords | None = None  # the same of the public picture
-    axes_public: bool = True  # False: the plane itself was computed from records, so nothing drawn in it is public
+    # Whether one unit is equally long on both axes, so that balls are round.
+    equal: bool = True
+    # False for a chart that follows the frames of a different picture.
+    scrubber: bool = True
+    # Names of clusters, for legend and hover.
+    group_names: tuple[str, ...] = ()
+    # Caption of the public picture, if it is different.
+    public_caption: str = ""
+    # ms from one frame to the next while playing.
+    pace: float = 700.0
+    # False if frames are independent of each other. Then marks do not glide between them.
+    eased: bool = True
+    # Yaw and pitch of a rotated picture whose layers have depth (`_depth`).
+    solid: tuple[float, float] | None = None
+    # What a reader can do with the live picture. Not in any file.
+    hint: str = ""
+    # For a map: latitude and longitude of its middle, degrees. Its axes are in meters.
+    place: tuple[float, float] | None = None
+    # Texts beside the picture on a stage.
+    stage: StageWords | None = None
+    # Texts beside the public picture on a stage.
+    public_stage: StageWords | None = None
+    # False if the plane itself was computed from records. Then nothing drawn in it is public.
+    axes_public: bool = True
 
     def public(self) -> "Scene":
         """Return the picture without everything that only the curator may see."""
@@ -350,19 +443,19 @@ class Scene(Confidential):
 
     @property
     def words(self) -> str:
-        """The caption, and what part of the points is drawn; of the public picture, if this is one."""
+        """The caption, and the share of points that are drawn; for the public picture, if this is one."""
         samples = [layer for layer in self.layers if layer.total > layer.n_marks]
         parts = [f"Drawing {layer.n_marks:,} of {layer.total:,} points." for layer in samples[:1]]
         return " ".join([*([self.caption] if self.caption else []), *parts])
 
     @property
     def live_words(self) -> str:
-        """The words, and what a reader can do."""
+        """The words, and the reader's possible actions."""
         return " ".join(part for part in (self.words, self.hint) if part)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to draw but a cursor."""
+        """True if there is nothing to draw except a cursor."""
         return all(layer.kind is Kind.CURSOR for layer in self.layers)
 
     @property
@@ -372,28 +465,28 @@ class Scene(Confidential):
 
     @property
     def seen_layers(self) -> tuple[Layer, ...]:
-        """The layers but the public's ensembles where the curator has some: two clouds would say two things at once."""
+        """All layers. If the curator has ensembles, public ones are left out: two clouds would confuse the reader."""
         exact = any(layer.kind is Kind.ENSEMBLE and layer.audience is Audience.CURATOR for layer in self.layers)
         hidden = {Kind.ENSEMBLE} if exact else set()
         return tuple(each for each in self.layers if each.kind not in hidden or each.audience is Audience.CURATOR)
 
     @property
     def ordered_layers(self) -> tuple[Layer, ...]:
-        """The seen layers from back to front as they are drawn: no band in front of a line."""
+        """The seen layers in drawing order, from back to front, with no band in front of a line."""
         layers = self.seen_layers
         first = next((i for i, layer in enumerate(layers) if layer.kind is Kind.LINES), len(layers))
         rest = sorted(layers[first:], key=lambda layer: layer.kind is not Kind.BANDS)
         return (*layers[:first], *rest)
 
     def checked_frame(self, frame: int | None) -> int:
-        """Return the index of a frame; None is the first one to show. Raises ValueError for one that does not exist."""
+        """Return the index of a frame; None is the first one to show. Raises ValueError if it does not exist."""
         at = self.start_frame if frame is None else frame
         if not 0 <= at < len(self.frames):
             raise ValueError(f"frame was {at}, but the scene has frames 0 to {len(self.frames) - 1}.")
         return at
 
     def visible(self, frame: int | None = None, hidden: Collection[str] | None = None) -> tuple["VisibleLayer", ...]:
-        """Return what is drawn in a frame, from back to front; `hidden` None hides the `hidden_names`."""
+        """Return the visible layers of a frame, from back to front; `hidden` None hides the `hidden_names`."""
         at, off = self.checked_frame(frame), self.hidden_names if hidden is None else hidden
         layers = (VisibleLayer(layer, int(layer.rows[at])) for layer in self.ordered_layers if layer.name not in off)
         shown = tuple(each for each in layers if each.row >= 0)
@@ -408,7 +501,7 @@ class Scene(Confidential):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plot(Scene):
-    """A chart: each axis has a scale of its own, and it follows another picture's frames, if any."""
+    """A chart: each axis has its own scale, and the chart may follow a different picture's frames."""
 
     equal: bool = False
     scrubber: bool = False
@@ -420,7 +513,8 @@ class VisibleLayer:
 
     layer: Layer
     row: int
-    drain: ByteArray | None = None  # (n,) how much of its color each point loses, of `SHADES`; None: nothing
+    # Amount of color that each point loses, in `SHADES`, (n,). None for no loss.
+    drain: ByteArray | None = None
 
     def array(self, name: str) -> AnyArray:
         """Return the row of an array, without its row axis; positions as float64."""
@@ -430,21 +524,22 @@ class VisibleLayer:
 
     @property
     def has_groups(self) -> bool:
-        """Whether the layer says the cluster of each mark or cell."""
+        """True if the layer contains the cluster of each mark or cell."""
         return "group" in self.layer.arrays
 
     @property
     def groups(self) -> IntArray:
-        """The cluster whose color each mark has (m,): from the group array, else its index."""
+        """The cluster whose color each mark has (m,): from the group array, otherwise the mark's index."""
         if self.layer.kind is not Kind.GRID and self.has_groups:
             return self.array("group").astype(np.intp)
         return np.arange(self.layer.n_marks)
 
     def select(self, marks: BoolArray) -> "VisibleLayer":
-        """Return some of the marks (m,) in a layer of one row, without opacities of their own."""
+        """Return some of the marks (m,) in a layer of one row, without their own opacities."""
         layer, some = self.layer, np.flatnonzero(marks)
         arrays = {name: self.array(name)[None, some] for name in layer.arrays if name != "alpha"}
-        if layer.role is Role.CLUSTER:  # colors go by the index that a mark had
+        # Colors follow the index that a mark had.
+        if layer.role is Role.CLUSTER:
             arrays["group"] = self.groups[None, some].astype(np.uint8)
         names = tuple(layer.names[i] for i in some if i < len(layer.names))
         ids = tuple(layer.ids[i] for i in some if i < len(layer.ids))
@@ -463,7 +558,7 @@ class VisibleLayer:
         return np.swapaxes(np.asarray(self.layer.arrays["xy"][: self.row + 1], dtype=np.float64), 0, 1)
 
     def name(self, i: int, group_names: tuple[str, ...]) -> str:
-        """Return the name of mark i, "" where it has none."""
+        """Return the name of mark i, or "" if it has none."""
         if i < len(self.layer.names):
             return self.layer.names[i]
         one_each = self.layer.isolate and self.layer.kind not in (Kind.POINTS, Kind.GRID)
@@ -486,7 +581,7 @@ def always(n_frames: int) -> Rows:
 def pack(scene: Scene) -> bytes:
     """Serialize a scene: 4-byte little-endian header length, JSON directory, then 8-byte aligned arrays.
 
-    Floats are float32: a screen has fewer pixels than that has digits. The directory holds the SHA-256 of everything
+    Floats are float32, which has more digits than a screen has pixels. The directory contains the SHA-256 of everything
     else as `hash`; equal hashes mean equal pictures.
     """
     chunks: list[bytes] = []
@@ -521,15 +616,17 @@ def pack(scene: Scene) -> bytes:
         header["place"] = [*map(float, scene.place)]
     text = json.dumps(header, sort_keys=True, default=_plain).encode()
     digest = hashlib.sha256(text + body).hexdigest()
-    text = text[:-1] + f', "hash": "{digest}"}}'.encode()  # serializing twice would cost as much again
-    text += b" " * (-(len(text) + 4) % ALIGNMENT)  # so that the arrays start aligned
+    # Serializing twice would double the cost.
+    text = text[:-1] + f', "hash": "{digest}"}}'.encode()
+    # Padding, so that the arrays start aligned.
+    text += b" " * (-(len(text) + 4) % ALIGNMENT)
     return len(text).to_bytes(4, "little") + text + body
 
 
 def _plain(record: object) -> dict[str, object]:
-    """Return the fields of an axis or of words on the stage; raises TypeError for all else: it is in no picture.
+    """Return the fields of an axis or of the stage's words; raises TypeError for others, which no picture contains.
 
-    `asdict` would copy all that is in them, which takes longer than writing them.
+    `asdict` would copy their contents, which takes longer than writing them.
     """
     if not isinstance(record, Axis | StageWords | Strip | Measure):
         raise TypeError(f"A {type(record).__name__} was in a picture's directory, but it has no place there.")
@@ -543,5 +640,5 @@ def read_header(packed: bytes) -> dict[str, Any]:
 
 
 def scene_hash(scene: Scene) -> str:
-    """Return the SHA-256 that stands for a picture: equal hashes, equal pictures."""
+    """Return the SHA-256 that identifies a picture: equal hashes mean equal pictures."""
     return str(read_header(pack(scene))["hash"])

@@ -40,17 +40,25 @@ from dpviz.plots.theme import (
 
 AXES, MARGINS, LINES = LOOK["axes"], LOOK["axes"]["margins"], SIZES["line"]
 FONT: int = AXES["type"]  # pixels
-WIDE = 0.56  # of the font's size, the width of a letter on average
-LINE = 17  # pixels from one line of words to the next
+# Average letter width, as a share of the font size.
+WIDE = 0.56
+# Pixels from one line of words to the next.
+LINE = 17
 PAD = 16
-SQUARE = (600, 540)  # pixels of a picture whose units are equal
+# Pixels of a picture with equal units.
+SQUARE = (600, 540)
 FLAT = (700, 380)
 LEGEND = 210
-MOST_POWER = 300  # of ten; a float overflows beyond
-SECONDS = 1.1  # per stop of a thumbnail, so that five stand still before 5 s are over; ours
-MOST_POINTS = 500  # of a thumbnail: more are a cloud at this size; every so many are drawn
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
-LEVEL = 6  # of a PNG's compression
+# Largest power of ten. A float overflows beyond it.
+MOST_POWER = 300
+# Seconds per thumbnail stop. Our choice: five stops end within 5 s.
+SECONDS = 1.1
+# Maximum number of points in a thumbnail. More are a cloud at this size, so only every n-th point is drawn.
+MOST_POINTS = 500
+# XML 1.0, section 2.2.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Compression level of a PNG.
+LEVEL = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,8 @@ class PixelPlane:
     x1: float
     y0: float
     y1: float
-    grow: float = 1.0  # how much larger marks are than their layers say
+    # Factor by which marks are larger than in their layers.
+    grow: float = 1.0
 
     @property
     def kx(self) -> float:
@@ -92,7 +101,7 @@ class PixelPlane:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A place on an axis, scene coordinates, its words, and whether it has a line."""
+    """A place on an axis in scene coordinates, its text, and whether it has a line."""
 
     at: float
     text: str
@@ -109,8 +118,8 @@ def svg(
 ) -> str:
     """Return scenes side by side as one SVG file, at one stop of the scrubber.
 
-    `hidden` are the names of layers that are off, `notes` lines under the picture, such as its guarantee. All words are
-    escaped. Raises ValueError for no scene, or for a frame that a scene does not have.
+    `hidden` are the names of layers that are off, `notes` lines under the picture, such as its guarantee. All text is
+    escaped. Raises ValueError if there is no scene, or for a frame that a scene does not have.
     """
     if not scenes:
         raise ValueError("There were no scenes, but a file needs at least one. Draw a picture first.")
@@ -143,7 +152,7 @@ def svg(
 def printed(
     scene: Scene, width: str, pixels: int, *, frame: int | None, notes: Sequence[str] | None, legend: bool
 ) -> str:
-    """Return a scene as a drawing for print, `width` (a length of CSS) wide: `pixels` units, of which type has `FONT`.
+    """Return a scene as a drawing for print, `width` (a CSS length) or `pixels` wide; its type size is `FONT` pixels.
 
     Legend and words are below it; without `notes` there are no words.
     """
@@ -188,10 +197,10 @@ def thumbnail(
     hidden: Collection[str] = (),
     theme: Theme = LIGHT,
 ) -> str:
-    """Return an animated SVG of `size` pixels without words: these frames of the scene, once, one after another.
+    """Return an animated SVG of `size` pixels without words: these frames of the scene, once, one after the other.
 
-    CSS rules animate it, without a script; with reduced motion it is the last frame. Layers in `hidden`, and those that
-    begin hidden, are off. Raises ValueError for no frames, or one that the scene does not have.
+    CSS rules animate it, without a script; with reduced motion, it is the last frame. Layers in `hidden`, and layers
+    that begin hidden, are off. Raises ValueError if there are no frames, or for a frame that the scene does not have.
     """
     if not frames or not all(0 <= frame < len(scene.frames) for frame in frames):
         raise ValueError(
@@ -229,7 +238,7 @@ def thumbnail(
 
 
 def clean(text: str) -> str:
-    """Escape text for XML; characters that XML does not have become the replacement character."""
+    """Escape text for XML; characters that XML does not allow become the replacement character."""
     return escape(_FORBIDDEN.sub("�", text), quote=True)
 
 
@@ -281,7 +290,7 @@ def _panel(
 
 
 def _fitted(scene: Scene, left: float, top: float, width: float, height: float) -> PixelPlane:
-    """Return the plane that shows the whole view; where units are equal the view grows along the longer side."""
+    """Return the plane that shows the whole view; if units are equal, the view grows along the longer side."""
     (x0, x1), (y0, y1) = scene.x.view, scene.y.view
     grow = grown_by(min(width, height)) if scene.equal else 1.0
     if scene.equal:
@@ -318,7 +327,7 @@ def _axes(scene: Scene, plane: PixelPlane, theme: Theme, n_ticks: float) -> Iter
 
 
 def _legend(scene: Scene, layers: tuple[VisibleLayer, ...], theme: Theme) -> tuple[str, int]:
-    """Return one line for each name, then the clusters; and the height of all."""
+    """Return one line for each name, then the clusters; and the total height."""
     entries: dict[str, Layer] = {}
     for each in layers:
         if each.layer.legend:
@@ -383,7 +392,7 @@ def _cut(text: str, room: float) -> str:
 def axis_ticks(axis: Axis, low: float, high: float, target: float) -> tuple[Tick, ...]:
     """Return about `target` ticks between two scene coordinates, as in the live picture.
 
-    They are round values, whole ones, powers of ten, or lanes with names.
+    They are round values, whole numbers, powers of ten, or lanes with names.
     """
     if not axis.ticks or not high > low:
         return ()
@@ -425,7 +434,7 @@ def three_digits(value: float) -> str:
 
 
 def _round_values(low: float, high: float, target: float, *, whole: bool) -> tuple[list[float], float]:
-    """Return values in steps of 1, 2 or 5 times a power of ten, `whole` ones only where set; and the step."""
+    """Return values in steps of 1, 2 or 5 times a power of ten, only whole ones if `whole` is set; and the step."""
     if not high > low or not math.isfinite(high - low):
         return [], 1.0
     rough = (high - low) / max(1.0, target)
@@ -438,7 +447,7 @@ def _round_values(low: float, high: float, target: float, *, whole: bool) -> tup
 
 
 def _powers(low: float, high: float, target: float, *, whole: bool) -> list[tuple[float, str]]:
-    """Return 1, 2 and 5 times the powers of ten between two decimal logarithms, or the powers alone, with words."""
+    """Return 1, 2 and 5 times the powers of ten between two decimal logarithms, or the powers alone, with text."""
     if not math.isfinite(high - low):
         return []
     every = max(1, math.ceil((high - low) / max(1.0, AXES["logRoom"] * target)))
@@ -456,7 +465,8 @@ def _powers(low: float, high: float, target: float, *, whole: bool) -> list[tupl
 
 def draw_layer(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
     """Yield a layer's elements; `key` makes their ids unique."""
-    if "alpha" in visible.layer.arrays:  # the marks of one opacity are one group
+    # Marks with the same opacity are one group.
+    if "alpha" in visible.layer.arrays:
         opacity = np.round(visible.array("alpha"), 2)
         for i, each in enumerate(np.unique(opacity[opacity > 0.0]).tolist()):
             marks = draw_layer(visible.select(opacity == each), plane, theme, f"{key}a{i}")
@@ -500,7 +510,7 @@ def _points(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
 
 
 def _ensemble(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[str]:
-    """Yield a dot for each place, or the borders of each draw as one path: what lies over each other is opaquer."""
+    """Yield a dot for each place, or the borders of each draw as one path. Overlapping paths are more opaque."""
     layer, draws = visible.layer, visible.array("xy")
     color = theme.color(layer, 0)
     if not layer.fill:
@@ -520,11 +530,11 @@ def _ensemble(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
 
 
 def haze(places: FloatArray, length: float, opacity: float) -> tuple[float, float]:
-    """Return width, scene units, and opacity of the lines of a haze: the farther apart they run, the wider and fainter.
+    """Return width, scene units, and opacity of a haze's lines: the larger their spacing, the wider and fainter.
 
-    `places` (draws, m, 2) say how far apart: by their median distance from the middle, averaged over m. `length` is
-    that of one draw's lines: where they run anywhere, so many of them lie over each other on average. All lines
-    together are as opaque as `opacity`, where they lie over each other.
+    `places` (draws, m, 2) determine the spacing: their median distance from the middle, averaged over m. `length` is
+    the total length of one draw's lines: if they run anywhere, it determines how many of them overlap on average.
+    Where lines overlap, all of them together are as opaque as `opacity`.
     """
     middle = np.nanmedian(places, axis=0)
     apart = np.hypot(places[..., 0] - middle[:, 0], places[..., 1] - middle[:, 1])
@@ -614,7 +624,7 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
 
 
 def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
-    """Yield an image for every mark, clipped to an oval where it is heat; and the borders of large cells."""
+    """Yield an image for every mark, clipped to an oval for heat; and the borders of large cells."""
     layer, values = visible.layer, visible.array("value")
     groups = visible.cells if visible.has_groups else None
     heat = layer.kind is Kind.HEAT
@@ -630,7 +640,8 @@ def _images(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) ->
     for i in np.flatnonzero(whole & (size > 0).all(axis=1)).tolist():
         table = np.array([*map(rgb, theme.colors(layer).tolist())], dtype=np.uint8)
         alpha = np.rint(OPACITIES["heat" if heat else "grid"] * values[i].astype(np.float64))
-        cells = np.full(values[i].shape, i % 255, dtype=np.uint8)  # a mark's own group where its cells have none
+        # A mark's own group, if its cells have no groups.
+        cells = np.full(values[i].shape, i % 255, dtype=np.uint8)
         if groups is not None:
             cells = groups[i]
             alpha[cells == NO_GROUP] = 0.0
@@ -684,7 +695,7 @@ def _colored(visible: VisibleLayer, theme: Theme) -> Iterator[tuple[str, BoolArr
 
 
 def finite_runs(places: FloatArray) -> list[IntArray]:
-    """Return the indices of each unbroken run of finite rows of places (p, ...); one empty run where none is finite."""
+    """Return the indices of each unbroken run of finite rows of places (p, ...); one empty run if none is finite."""
     good = np.flatnonzero(np.isfinite(places).all(axis=1))
     return np.split(good, np.flatnonzero(np.diff(good) > 1) + 1)
 
@@ -697,7 +708,8 @@ def _joined(places: FloatArray) -> str:
 
 def fill_rows(template: str, rows: FloatArray) -> str:
     """Fill a template with each of the finite rows, in one operation."""
-    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))  # not -1, which is ambiguous without rows
+    # Not -1, which is ambiguous without rows.
+    flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     finite = flat[np.isfinite(flat).all(axis=1)]
     return (template * len(finite)) % tuple(finite.ravel().tolist())
 
@@ -716,7 +728,8 @@ def symbol_path(symbol: str, r: float) -> str:
         return f"M{-a:.2f} 0H{a:.2f}M0 {-a:.2f}V{a:.2f}"
     if symbol == "cross":
         return f"M{-r:.2f} {-r:.2f}L{r:.2f} {r:.2f}M{-r:.2f} {r:.2f}L{r:.2f} {-r:.2f}"
-    if symbol == "aid":  # a disc with a plus cut out of it, which goes around the other way
+    # A disc with a plus cut out of it. The plus runs in the opposite direction.
+    if symbol == "aid":
         a, b = (each * r for each in reach["aid"])
         around = [-b, -a, b, -a, b, -b, a, -b, a, b, b, b, b, a, -b, a, -b, b, -a, b, -a, -b, -b, -b]
         return symbol_path("circle", r) + _corners(np.reshape(around, (-1, 2)))
@@ -742,7 +755,8 @@ def _corners(places: FloatArray) -> str:
 def png(colors: ByteArray) -> bytes:
     """Write colors (height, width, 4), red, green, blue, opacity, as a PNG file (ISO 15948, color type 6)."""
     height, width, _ = colors.shape
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), colors.reshape(height, 4 * width)], axis=1)  # 0: no filter
+    # A leading 0 in each row means no filter.
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), colors.reshape(height, 4 * width)], axis=1)
     chunks = {
         b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0),
         b"IDAT": zlib.compress(rows.tobytes(), LEVEL),

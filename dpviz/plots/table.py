@@ -12,15 +12,16 @@ from dpviz.plots.scene import MAP, Kind, Scene, VisibleLayer
 from dpviz.plots.theme import NO_GROUP
 
 COLUMNS = ("picture", "layer", "kind", "index", "vertex", "name", "group", "x", "y", "x_end", "y_end", "value")
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")  # the wide ones, too
+# Includes the full-width characters.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
 
 
 def csv_text(scenes: Sequence[Scene], *, frame: int | None = None, hidden: Collection[str] | None = None) -> str:
     """Return the visible marks at one stop of the scrubber as CSV (RFC 4180), a header and rows as `COLUMNS`.
 
-    A public map under the picture is no data, and left out. x and y are data values. x_end and y_end are a segment's,
-    arrow's or bar's other end, a circle's radii, a band's upper edge. Text that a spreadsheet would compute starts with
-    an apostrophe; numbers stay numbers.
+    A public map under the picture is not data, so it is left out. x and y are data values. x_end and y_end are a
+    segment's, arrow's or bar's other end, a circle's radii, or a band's upper edge. Text that a spreadsheet would
+    compute starts with an apostrophe; numbers remain numbers.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
@@ -34,7 +35,7 @@ def csv_text(scenes: Sequence[Scene], *, frame: int | None = None, hidden: Colle
 
 
 def defused(text: str) -> str:
-    """Return text that no spreadsheet takes for a formula; NUL and line breaks become spaces."""
+    """Return text that no spreadsheet interprets as a formula; NUL and line breaks become spaces."""
     plain = "".join(" " if each in "\0\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029" else each for each in text)
     starts = text[:1] in FORMULA_STARTS or plain.lstrip()[:1] in FORMULA_STARTS
     return f"'{plain}" if starts and text else plain
@@ -81,10 +82,12 @@ def _columns(scene: Scene, visible: VisibleLayer) -> dict[str, ArrayLike]:
     match visible.layer.kind:
         case Kind.POINTS | Kind.MARKS:
             return {**xy(array("xy")), **({"group": visible.groups} if visible.has_groups else {})}
-        case Kind.ENSEMBLE:  # the places of each draw; fog is made of them
+        # The places of each draw, from which fog is made.
+        case Kind.ENSEMBLE:
             draws = np.zeros((0, 0, 2)) if visible.layer.fill else array("xy")
             return {**xy(draws), **vertices(draws)}
-        case Kind.CIRCLES | Kind.HEAT:  # of heat the discs: their shading is a law, not data
+        # For heat, only the discs: their shading is a distribution, not data.
+        case Kind.CIRCLES | Kind.HEAT:
             across, up = (abs(axis.values[1] - axis.values[0]) for axis in (scene.x, scene.y))
             return {**xy(array("center")), "x_end": array("radius") * across, "y_end": array("radius") * up}
         case Kind.ARROWS:
@@ -102,7 +105,8 @@ def _columns(scene: Scene, visible: VisibleLayer) -> dict[str, ArrayLike]:
             return {**xy(edges[..., :2]), "y_end": scene.y.data(edges[..., 2].ravel()), **vertices(edges)}
         case Kind.CURSOR:
             return {"x": scene.x.data(array("x").reshape(1))}
-        case Kind.GRID:  # the corners and the value, of 255, of each cell that is not empty
+        # Corners and value (of 255) of each cell that is not empty.
+        case Kind.GRID:
             value, rect = array("value"), array("rect")
             m, rows, columns = value.shape
             i, row, column = (each.ravel() for each in np.indices((m, rows, columns)))

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from dpviz.assets import LOOK
 from dpviz.plots.scene import SHADES, Audience, Kind, Layer, Role
 
-NO_GROUP = 255  # a mark that belongs to no cluster
+# Group of a mark that does not belong to any cluster.
+NO_GROUP = 255
 SIZES, OPACITIES = LOOK["sizes"], LOOK["opacities"]
-SHAPED_POINTS: int = SIZES["point"]["shaped"]  # up to here points have shapes, beyond they are dots
+# Up to this many points, points have shapes; beyond, they are dots.
+SHAPED_POINTS: int = SIZES["point"]["shaped"]
 GROUP_SYMBOLS: tuple[str, ...] = tuple(LOOK["symbols"]["groups"])
 STROKED = frozenset(LOOK["symbols"]["stroked"])
 
@@ -24,22 +26,27 @@ class Theme:
     text: str
     roles: dict[Role, str]
     clusters: tuple[str, ...]
-    grid: float  # opacity of the text's color in grid lines
-    points: float  # opacity of records
-    drained: str  # of a record that may belong to any cluster
+    # Opacity of the text's color in grid lines.
+    grid: float
+    # Opacity of records.
+    points: float
+    # Color of a record that may belong to any cluster.
+    drained: str
 
     def color(self, layer: Layer, group: int) -> str:
         """Return the color of a layer's mark in cluster `group`; palettes start at the layer's hue."""
         if layer.role is Role.CLUSTER:
             if group != NO_GROUP:
                 return self.clusters[(group + layer.hue) % len(self.clusters)]
-            return self.roles[Role.EXACT] if layer.audience is Audience.CURATOR else self.text  # gray is secret
+            # Gray means secret.
+            return self.roles[Role.EXACT] if layer.audience is Audience.CURATOR else self.text
         if layer.role is Role.EXACT and layer.symbol == "ring" and layer.kind is Kind.MARKS:
-            return self.text  # a true average: it lies on blue
+            # A true average lies on blue.
+            return self.text
         return self.roles.get(layer.role, self.text)
 
     def shaded(self, color: str, shade: int) -> str:
-        """Return a color that has lost `shade` of SHADES parts of itself."""
+        """Return a color that has lost `shade` of its SHADES parts."""
         parts = zip(rgb(color), rgb(self.drained), strict=True)
         return "#" + "".join(f"{round(own + shade / SHADES * (gray - own)):02x}" for own, gray in parts)
 
@@ -65,7 +72,7 @@ def rgb(color: str) -> tuple[int, int, int]:
 
 
 def is_dashed(layer: Layer) -> bool:
-    """Whether a layer's lines are dashed: those of exact values always are."""
+    """True if a layer's lines are dashed. Lines of exact values always are."""
     return layer.dash or layer.role is Role.EXACT
 
 
@@ -75,7 +82,7 @@ def stroke_width(layer: Layer) -> float:
 
 
 def grown_by(side: float) -> float:
-    """Return how much larger marks are than their layers say in a picture whose shorter side has so many pixels."""
+    """Return the size factor of marks in a picture whose shorter side is `side` pixels long."""
     grown = SIZES["grown"]
     return float(min(max(side / grown["px"], grown["least"]), grown["most"]))
 
@@ -86,7 +93,7 @@ def mark_size(layer: Layer) -> float:
 
 
 def point_size(layer: Layer, n: int) -> float:
-    """Return the diameter of a record, pixels: the more there are, the smaller."""
+    """Return the diameter of a record, pixels, which is smaller if there are more records."""
     sizes = SIZES["point"]
     if layer.size != SIZES["default"]:
         return float(min(layer.size, sizes["mostDot"]) if n > SHAPED_POINTS else layer.size)
