@@ -102,7 +102,7 @@ def run(
     kind = algorithm.run if isinstance(algorithm, Method) else run_class(algorithm.name)
     guarantee = honest(for_person(result.guarantee, rows_per_person), dataset, secret=seed is None)
     made = run_of(kind, result, parameters, dataset, guarantee)
-    return replace(made, title=algorithm.title, rows_per_person=rows_per_person, nonprivate_reading=notices_of(dataset))
+    return replace(made, title=algorithm.title, nonprivate_reading=notices_of(dataset))
 
 
 def run_of(

@@ -11,6 +11,7 @@ from dpviz.accounting.closed_forms import (
 )
 from dpviz.accounting.composition import (
     Sum,
+    across_box,
     delta_of,
     dp_events,
     epsilon_of,
@@ -44,6 +45,7 @@ __all__ = [
     "Purpose",
     "SequenceEvent",
     "Sum",
+    "across_box",
     "cell_event",
     "delta_of",
     "dp_events",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 import numpy as np
 
 from dpviz.accounting.closed_forms import zcdp_epsilon
-from dpviz.accounting.composition import for_group, overspent, pure_epsilon, under_replace
+from dpviz.accounting.composition import across_box, for_group, overspent, under_replace
 from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, quoted, without_charge
 from dpviz.core.limits import ROUNDING, ceiled, floored
 from dpviz.core.method import AnyFit
@@ -310,8 +310,7 @@ class OpenBudget:
         if not math.isfinite(claim.epsilon):
             raise BudgetError(f"{title} at ε = ∞ is without privacy: no budget allows it. It was not run.")
         if claim.per_distance:
-            # Between two places in the box: what the events state for a record that may be anywhere in it.
-            claim = Claim(pure_epsilon(events, Adjacency.REPLACE), 0.0, Adjacency.REPLACE, claim.reference)
+            claim = across_box(guarantee, events)
         try:
             exceeds = overspent(events, claim)
         except ValueError as error:
@@ -414,7 +413,7 @@ def for_person(guarantee: Guarantee, rows: int) -> Guarantee:
         None if claim is None else for_group(claim, rows) for claim in (guarantee.published, guarantee.proved)
     )
     caveats = (*guarantee.caveats, ROWS.format(rows=rows))
-    return replace(guarantee, published=published, proved=proved, caveats=caveats)
+    return replace(guarantee, published=published, proved=proved, caveats=caveats, rows=rows)
 
 
 def price_of(fit: AnyFit, box: Box, params: Any, rows: int = 1) -> tuple[Guarantee, Sequence[Event]]:
@@ -426,8 +425,6 @@ def price_of(fit: AnyFit, box: Box, params: Any, rows: int = 1) -> tuple[Guarant
     places = box.from_unit(np.random.default_rng(0).random((n_places, box.d)))
     with without_charge():
         run = fit(places, box, params, rng=np.random.default_rng(0))
-    if run.guarantee.proved is not None and run.guarantee.proved.per_distance:
-        return run.guarantee, rows * run.events  # the events say what a move across the box costs
     return for_person(run.guarantee, rows), run.events
 
 

@@ -30,7 +30,7 @@ from dpviz.accounting.events import (
     group_size,
     unknown,
 )
-from dpviz.core import Account, Adjacency, Claim, Event, functions
+from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, functions
 from dpviz.core.limits import ROUNDING
 
 Cost = Callable[[Leaf, int], float]  # (leaf, how many times over its sensitivity moves) -> its price
@@ -129,6 +129,13 @@ def for_group(claim: Claim, rows: int, words: str = "") -> Claim:
         rho=None if claim.rho is None else rows**2 * claim.rho,
         delta_in_run=None if claim.delta_in_run is None else min(1.0, times * claim.delta_in_run),
     )
+
+
+def across_box(guarantee: Guarantee, events: Iterable[Event]) -> Claim:
+    """Return the proved claim of a guarantee per distance for records that may be anywhere in the box."""
+    assert guarantee.proved is not None
+    epsilon = guarantee.rows * pure_epsilon(events, Adjacency.REPLACE)
+    return Claim(epsilon, 0.0, Adjacency.REPLACE, guarantee.proved.reference)
 
 
 def dp_events(events: Iterable[Event], adjacency: Adjacency, rows: int = 1) -> Any:

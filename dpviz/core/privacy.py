@@ -113,6 +113,8 @@ class Guarantee:
     # "" if the run follows the procedure that `published` is stated for.
     differs: str = ""
     trusted: str = ""
+    # Rows of one person, at most, that the claims are for together. Events of a run are for one row.
+    rows: int = 1
 
     def __repr__(self) -> str:
         """Name both claims and the number of caveats."""

@@ -92,7 +92,6 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     reference: Any = None  # the non-private run beside it, each method's own kind: the curator's
     classes: Labels | None = None  # (n,) true classes, where the data set knows them: the curator's
     title: str = ""  # the method's
-    rows_per_person: int = 1  # rows of one person that the guarantee is for; events are of one row
     nonprivate_reading: tuple[str, ...] = ()  # how the data were read, clipped, and what was left out
 
     terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
@@ -368,7 +367,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     def dp_events(self) -> Any:
         """Return what was spent, for all rows of a person, as a `dp_accounting.DpEvent` (`accounting.dp_events`)."""
-        return dp_events(self.events, self.guarantee.stated.adjacency, self.rows_per_person)
+        return dp_events(self.events, self.guarantee.stated.adjacency, self.guarantee.rows)
 
     def figure(
         self,

@@ -25,7 +25,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkabl
 
 import numpy as np
 
-from dpviz.accounting import PureEvent, epsilon_of, overspent, pure_epsilon, under_replace, zcdp_epsilon
+from dpviz.accounting import PureEvent, across_box, epsilon_of, overspent, under_replace, zcdp_epsilon
 from dpviz.core import (
     Adjacency,
     AnyAlgorithm,
@@ -111,7 +111,7 @@ class ReleaseEntry:
             stated.epsilon,
             stated.delta,
             stated.adjacency,
-            _addable(guarantee.proved, events),
+            _addable(guarantee, events),
             day,
             origin,
             fingerprint,
@@ -120,12 +120,13 @@ class ReleaseEntry:
         )
 
 
-def _addable(proved: Claim | None, events: Sequence[Event]) -> Claim | None:
-    """Return the proved claim as it can be added up, None where the events do not keep it."""
+def _addable(guarantee: Guarantee, events: Sequence[Event]) -> Claim | None:
+    """Return the proved claim as it can be added up, None if the events do not keep it."""
+    proved = guarantee.proved
     if proved is None or not math.isfinite(proved.epsilon):
         return None
     if proved.per_distance:
-        return Claim(pure_epsilon(events, Adjacency.REPLACE), 0.0, Adjacency.REPLACE, proved.reference)
+        return across_box(guarantee, events)
     try:
         if overspent(events, proved):
             return None

@@ -19,14 +19,15 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import dpviz
 from dpviz import baselines
-from dpviz.accounting import LaplaceEvent, zcdp_epsilon
-from dpviz.accounting.budgets import charge
+from dpviz.accounting import LaplaceEvent, for_group, zcdp_epsilon
+from dpviz.accounting.budgets import NEIGHBORS, charge
 from dpviz.baselines import k_curve
 from dpviz.baselines._base import LEAST_RECORDS
 from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.estimators import ESTIMATORS, BudgetError, PrivacyLeakWarning
 from dpviz.methods import ALGORITHMS, CATALOGUE
-from tests.estimators.test_estimators import BOX, X, of
+from dpviz.tools.release import ReleaseEntry
+from tests.estimators.test_estimators import BOX, DATA, X, of
 
 
 def seen(name):
@@ -51,6 +52,45 @@ def test_the_price_is_what_a_run_on_any_records_costs(name):
         if proved is not None and guarantee.proved is not None:
             kept = ("epsilon", "delta", "adjacency", "per_distance", "rho")
             assert [getattr(proved, each) for each in kept] == [getattr(guarantee.proved, each) for each in kept]
+
+
+def count_strengths(event):
+    """Return the loss of each step of a `DpEvent`: one over its noise multiplier, or its epsilon, in order."""
+    return sorted(
+        each
+        for part in event.events
+        for inner in [getattr(part, "event", part)]
+        for each in getattr(part, "count", 1) * [getattr(inner, "noise_parameter", 0) or 1 / inner.noise_multiplier]
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "lloyd"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_of_a_person_cost_their_guarantee_everywhere(name, rows):
+    """A run, an estimator, a budget, `spend`, the ledger and another accountant agree on the price of all rows."""
+    needed = {"targets": X[:30]} if name == "source_target" else {}
+    asked = {"epsilon": 1.0, "seed": 3, **needed}
+    row = dpviz.run(name, DATA, **asked)
+    person = dpviz.run(name, DATA, rows_per_person=rows, **asked)
+    claim = for_group(row.guarantee.proved, rows)
+    assert claim.epsilon == rows * row.guarantee.proved.epsilon
+    assert (person.guarantee.proved, person.guarantee.rows) == (claim, rows)
+    with dpviz.budget(epsilon=1e3, delta=0.9, neighbors="replace") as b:
+        dpviz.run(name, DATA, **asked)
+        dpviz.run(name, DATA, rows_per_person=rows, **asked)
+        of(name, rows_per_person=rows).fit(X)
+        whole = {"title": "ledger", "day": "2026-01-01", "what": "centers", "method": name, "origin": "release"}
+        entry = ReleaseEntry.from_guarantee(person.guarantee, person.events, **whole).proved
+        names = {each: key for key, each in NEIGHBORS.items()}
+        b.spend("theirs", entry.epsilon, entry.delta, neighbors=names[entry.adjacency])
+    one, *others = (each.claim for each in b.releases)
+    for each in others:
+        assert each.epsilon == pytest.approx(rows * one.epsilon, rel=1e-12)
+        assert each.delta == pytest.approx(others[0].delta, rel=1e-9)
+    assert (others[0].delta > one.delta) == (rows > 1 and one.delta > 0)
+    losses, each_row = count_strengths(person.dp_events()), count_strengths(row.dp_events())
+    assert losses == pytest.approx([rows * each for each in each_row], rel=1e-9)
+    assert losses
 
 
 def test_a_delta_that_follows_noisy_n_is_priced_as_the_largest_even_where_noise_is_wide():

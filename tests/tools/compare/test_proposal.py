@@ -14,6 +14,7 @@ from dpviz.core import Box
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare import proposal
 from dpviz.tools.compare.proposal import recommend
+from dpviz.tools.compare.runs import ENTRIES
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,8 @@ def test_whatever_is_asked_the_method_takes_the_parameters(n, epsilon, k, d, wan
     params = ALGORITHMS[it.method].Params(**it.params)
     assert params.epsilon == epsilon
     if wanted == "centers":
+        measured = ENTRIES[it.method].entry.fields
+        assert {name: getattr(params, name) for name, _ in measured} == dict(measured), "it runs as it was measured"
         low, high = it.band
         assert 0.9 <= low <= it.cost <= high
         assert it.expected

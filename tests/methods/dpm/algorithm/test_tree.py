@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
 from dpviz.core import Box, Release
+from dpviz.methods.dpm import algorithm
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, Shares, Step, fit, steps
 from dpviz.methods.dpm.algorithm.plan import FEWEST, GAP_QUANTILE, MOST, OFFERED, normal_percentile
+from dpviz.methods.dpm.algorithm.records import RESOLUTION, SplitCandidates
 from dpviz.methods.dpm.algorithm.tree import BOTH_SMALL, LEFT_SMALL, NO_GAP, RIGHT_SMALL, SPLIT
 from tests.methods.dpm.algorithm.test_score import slow_depths
 
@@ -241,11 +243,37 @@ def test_refusals_say_why():
     assert {SPLIT, NO_GAP, LEFT_SMALL, RIGHT_SMALL} <= set(outcomes)
 
 
-def test_records_fall_into_the_released_cells():
-    points, _, box = blobs(5000, 3, 8)
-    result = run(points, box, epsilon=3.0)
-    assert len(result.release.centers) > 3
-    np.testing.assert_array_equal(result.release.tree.cells(box.clip(points)), result.trace[-1].nonprivate_labels)
+@pytest.mark.parametrize("fraction", [1 / 16, 1 / 12.3])
+def test_the_side_of_a_record_follows_from_the_released_cut_and_the_record(monkeypatch, fraction):
+    """Records stand on every wall that can be, next to it by one bit and by one place, and in the bins beside it."""
+    d, whole_interval = 3, algorithm.repaired_interval
+
+    def fixed(*args, **options):
+        found = whole_interval(*args, **options)
+        return dataclasses.replace(found, fractions=np.full(d, fraction))
+
+    monkeypatch.setattr(algorithm, "repaired_interval", fixed)
+    walls = SplitCandidates.from_fractions(np.full(d, fraction)).positions[0]
+    moves = np.array([0.0, 1.0, 2.0, 0.1 * fraction * RESOLUTION, 0.4 * fraction * RESOLUTION]) / RESOLUTION
+    near = np.concatenate([walls + each for each in (*moves, *-moves)])
+    near = np.concatenate([near, np.nextafter(walls, 0.0), np.nextafter(walls, 1.0)])
+    rng = np.random.default_rng(0)
+    centers = rng.random((8, d))
+    points = np.clip(centers[rng.integers(8, size=8000)] + rng.normal(0, 0.02, (8000, d)), 0.0, 1.0)
+    points = np.vstack([points, rng.permuted(np.repeat(near[:, None], d, axis=1).repeat(5, axis=0), axis=0)])
+    result = run(points, Box.cube(0.0, 1.0, d), epsilon=5.0)
+    tree, labels = result.release.tree, result.trace[-1].nonprivate_labels
+    assert (tree.children[:, 0] >= 0).sum() >= 5
+    for point, label in zip(points, labels, strict=True):
+        node, sure = 0, True
+        while tree.children[node, 0] >= 0:
+            axis, wall = tree.split_axes[node], tree.split_positions[node]
+            # A wall that is no whole number of places may round to the next one.
+            sure &= fraction == 1 / 16 or abs(point[axis] - wall) > 2 / RESOLUTION
+            node = tree.children[node, int(point[axis] >= wall)]
+        assert tree.centers[node] == label or not sure
+    if fraction == 1 / 16:
+        np.testing.assert_array_equal(tree.cells(points), labels)
 
 
 def test_a_trace_is_a_plan_then_levels_then_centers():
