@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problem = ""
     match words:
         case ["experiments", *rest]:
-            from dpviz.experiments import __main__ as experiments  # imports everything, which no other command needs
+            from dpviz import experiments  # imports everything, which no other command needs
 
             return experiments.main(rest)
         case ["audit", *rest]:

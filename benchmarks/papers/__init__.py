@@ -13,7 +13,7 @@ from benchmarks.papers import convergent_kmeans, dpm, morse, nd_laplace, source_
 from benchmarks.papers.kept_runs import LIBRARIES
 from dpviz import __version__
 from dpviz.core.algebra import one_thread
-from dpviz.experiments.tables import Report, ResultTable
+from dpviz.tables import Report, ResultTable
 
 RESULTS = Path(__file__).parent / "results"  # a report for each paper
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.papers import PAPERS, reproduce
 from benchmarks.papers.kept_runs import kept_in
 from benchmarks.papers.page import write_page
-from dpviz.experiments.tables import Report, ResultTable, read_tables, write_tables
+from dpviz.tables import Report, ResultTable, read_tables, write_tables
 
 ALL, PAGE = "all", "reproduction.html"
 KEPT = ".runs"  # at the end of the name of the folder that keeps finished runs

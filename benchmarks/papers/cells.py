@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from benchmarks.papers.statistics import Estimate
-from dpviz.experiments.tables import Cell, Column
+from dpviz.tables import Cell, Column
 
 DIGITS = 4  # after the point, of every figure
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import joblib
 from joblib import Parallel, delayed
 
-from dpviz.experiments.tables import ResultTable
+from dpviz.tables import ResultTable
 from dpviz.tools.sweep import Bar
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures depend on

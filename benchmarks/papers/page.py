@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from dpviz.experiments.tables import Cell, Column, Report, ResultTable
+from dpviz.tables import Cell, Column, Report, ResultTable
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c2430; background: #fff; max-width: 64rem; margin: 2rem auto;

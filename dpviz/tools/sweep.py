@@ -96,7 +96,16 @@ def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
     _check_keys("The grid", grid, GRID_KEYS)
     by_kind = seeds if isinstance(seeds, Mapping) else {"noise": seeds}
     _check_keys("seeds", by_kind, SEED_KEYS)
-    data_seeds, start_seeds, noise_seeds = (_seeds(kind, by_kind.get(kind, 1)) for kind in SEED_KEYS)
+    found = []
+    for kind in SEED_KEYS:
+        count = by_kind.get(kind, 1)
+        if isinstance(count, int) and not 1 <= count <= MAX_TRIALS:
+            raise ValueError(f"{kind} seeds were {count}, but must be from 1 to {MAX_TRIALS:,}, or a list of seeds.")
+        values = range(count) if isinstance(count, int) else _whole_numbers("the sweep", f"{kind} seeds", count, 0)
+        if max(values) > MAX_SEED:
+            raise ValueError(f"{kind} seeds had {max(values)}, but a seed is at most {MAX_SEED}.")
+        found.append(values)
+    data_seeds, start_seeds, noise_seeds = found
     epsilons = _epsilons("the grid", grid["epsilon"]) if "epsilon" in grid else ()
     parts = [part for entry in _entries("data", grid) for part in _data_parts(entry, data_seeds)]
     records_by_name: dict[str, object] = {}
@@ -235,18 +244,6 @@ def _targets(place: str, targets: Any, source: TrialSource) -> TrialTargets | No
             "the bounds."
         )
     return TrialTargets(len(points), fingerprint(points), points)
-
-
-def _seeds(kind: str, value: object) -> tuple[int, ...]:
-    """Return the seeds 0, 1, ... for a number, or those in a list."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= MAX_TRIALS:
-            raise ValueError(f"{kind} seeds were {value}, but must be from 1 to {MAX_TRIALS:,}, or a list of seeds.")
-        return tuple(range(value))
-    seeds = _whole_numbers("the sweep", f"{kind} seeds", value, 0)
-    if max(seeds) > MAX_SEED:
-        raise ValueError(f"{kind} seeds had {max(seeds)}, but a seed is at most {MAX_SEED}.")
-    return seeds
 
 
 def _epsilons(place: str, value: object) -> tuple[float, ...]:

@@ -12,8 +12,8 @@ import pytest
 from benchmarks.papers import RESULTS
 from docs.building import methods, reference
 from docs.building.comments import find_comment_above, find_comment_behind
-from dpviz.experiments.tables import read_tables
 from dpviz.methods import CATALOGUE
+from dpviz.tables import read_tables
 from tests.plugin import FOLDER, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,7 +108,7 @@ def test_no_public_name_is_missing_in_the_reference(site, place):
 
 def test_comments_of_fields_are_in_the_reference(site):
     page = (site / "reference" / "dpviz.core" / "index.html").read_text("utf-8")
-    assert "Epsilon is per unit of distance (geo-indistinguishability)." in page
+    assert "epsilon is per unit of distance (geo-indistinguishability)." in page
     assert find_comment_behind("rho: float | None = None  # zCDP of the claim") == "zCDP of the claim."
     assert find_comment_behind("x: int  # type: ignore[a]  # it has no types") == "It has no types."
     assert find_comment_behind("LITTLE = 40  # n ε below which") == "n ε below which."

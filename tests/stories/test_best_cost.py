@@ -18,8 +18,8 @@ from dpviz.stories import pair
 from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.view import Words
-from dpviz.tools.many_runs import over_epsilon
-from dpviz.tools.many_runs.over_epsilon import State
+from dpviz.tools.many_runs import runs as over_epsilon
+from dpviz.tools.many_runs.runs import State
 from tests.stories.conftest import run_on
 
 UNIT = Box.cube(0.0, 1.0, 2)

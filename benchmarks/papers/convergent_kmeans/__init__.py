@@ -13,8 +13,8 @@ from benchmarks.papers.convergent_kmeans.iteration_tables import (
 from benchmarks.papers.convergent_kmeans.lloyd_runs import EPSILON, SetRuns, runs, start_seed
 from benchmarks.papers.kept_runs import made
 from benchmarks.papers.table_sets import PAPER_SETS, SetRecords, read_set
-from dpviz.experiments.tables import ResultTable
 from dpviz.methods.convergent_kmeans.algorithm import PAPER
+from dpviz.tables import ResultTable
 
 SOURCE = f"{PAPER}, section 7"
 RUNS = 300  # section 7.1

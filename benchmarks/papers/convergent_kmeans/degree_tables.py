@@ -13,7 +13,7 @@ from benchmarks.papers.convergent_kmeans.lloyd_runs import STRATEGIES, SetRuns, 
 from benchmarks.papers.convergent_kmeans.quality import convergence_degree, iteration_ratio
 from benchmarks.papers.statistics import Estimate, ratio_estimate, share_estimate
 from dpviz.core import FloatArray
-from dpviz.experiments.tables import Cell, Column, ResultTable
+from dpviz.tables import Cell, Column, ResultTable
 
 PAPER_DEGREES = {"past": "at most 80 %, about 50 % on most", "future": "at least 84 %, 90 % on most"}
 SET, STRATEGY = Column("set", "Data set"), Column("strategy", "Strategy")

@@ -20,10 +20,10 @@ from benchmarks.papers.statistics import spread
 from benchmarks.papers.table_sets import SetRecords
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.core import CentersRelease, Result, Step
-from dpviz.experiments.tables import Cell, Column, ResultTable
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.metrics import nonprivate_costs
+from dpviz.tables import Cell, Column, ResultTable
 
 REFERENCE = "lloyd"
 WELL_BELOW = 0.99  # of Lloyd's cost: better by more than the noise of a run that ends in the same solution; ours

@@ -6,7 +6,7 @@ from benchmarks.papers.cells import disagreements, interval, interval_columns, o
 from benchmarks.papers.convergent_kmeans.lloyd_runs import EPSILON, STRATEGIES, SetRuns, reach_and_angle
 from benchmarks.papers.convergent_kmeans.quality import iteration_ratio
 from benchmarks.papers.statistics import mean_estimate, ratio_estimate
-from dpviz.experiments.tables import Cell, Column, ResultTable
+from dpviz.tables import Cell, Column, ResultTable
 
 SET, STRATEGY = Column("set", "Data set"), Column("strategy", "Strategy")
 

@@ -8,8 +8,8 @@ from benchmarks.papers.dpm.run_times import times_table
 from benchmarks.papers.dpm.runs import EPSILON, Quality, set_runs
 from benchmarks.papers.dpm.sets import PAPER_SETS, DpmSet
 from benchmarks.papers.kept_runs import made
-from dpviz.experiments.tables import ResultTable
 from dpviz.methods.dpm.algorithm import PAPER
+from dpviz.tables import ResultTable
 
 SOURCE = f"{PAPER}, section 6"
 RUNS = 20  # section 6.2, as far as its text says

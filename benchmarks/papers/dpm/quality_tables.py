@@ -10,7 +10,7 @@ from benchmarks.papers.dpm.runs import EPSILON, KMEANS, METHODS, N_KMEANS, N_REF
 from benchmarks.papers.dpm.sets import DpmSet
 from benchmarks.papers.statistics import spread
 from dpviz.core import FloatArray
-from dpviz.experiments.tables import Cell, Column, ResultTable
+from dpviz.tables import Cell, Column, ResultTable
 
 Found = Mapping[str, Sequence[Quality]]  # set -> all runs of all methods
 SET, METHOD = Column("set", "Data set"), Column("method", "Method")

@@ -14,7 +14,7 @@ from benchmarks.papers.dpm.runs import EPSILON, KMEANS, METHODS, PRIVATE, config
 from benchmarks.papers.dpm.sets import DpmSet, SetDraw
 from dpviz.core import frozen
 from dpviz.core.algebra import one_thread
-from dpviz.experiments.tables import Cell, Column, ResultTable
+from dpviz.tables import Cell, Column, ResultTable
 
 REPEATS = 3  # of each timing; ours
 WITHOUT = "Embs. (MNIST, Fashion)"  # sets of the figure that cannot be had

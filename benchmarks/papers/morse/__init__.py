@@ -9,8 +9,8 @@ from benchmarks.papers.morse.mixture_runs import VARIANTS, MixtureSetting, Morse
 from benchmarks.papers.morse.mixture_tables import BASES, bases_table, components_table, moons_table
 from benchmarks.papers.morse.sets import MAGIC, MORSE_SETS, PULSAR, read_labelled
 from benchmarks.papers.statistics import run_seeds
-from dpviz.experiments.tables import ResultTable
 from dpviz.methods.morse.algorithm import PAPER
+from dpviz.tables import ResultTable
 
 SOURCE = f"{PAPER}, section 5 and appendix I"
 RUNS = 5  # section 5.1

@@ -8,7 +8,7 @@ from benchmarks.papers.cells import interval, interval_columns, over, rounded
 from benchmarks.papers.morse.mixture_runs import HIT, JUDGED, VARIANT_TITLES, MixtureSetting, MorseRun, after, hits
 from benchmarks.papers.morse.sets import MISSING, MorseSet
 from benchmarks.papers.statistics import mean_estimate, share_estimate, spread
-from dpviz.experiments.tables import Cell, Column, ResultTable
+from dpviz.tables import Cell, Column, ResultTable
 
 Found = Mapping[MixtureSetting, Sequence[MorseRun]]
 

@@ -11,10 +11,10 @@ from benchmarks.papers.kept_runs import made
 from benchmarks.papers.nd_laplace.runs import CLUSTERED, DOMAINS, LaplaceRun, all_runs, possible, possible_domains
 from benchmarks.papers.nd_laplace.sets import THESIS_SETS, ThesisRecords, read_thesis_set
 from benchmarks.papers.statistics import mean_estimate, run_seeds
-from dpviz.experiments.tables import Cell, Column, ResultTable
 from dpviz.methods.nd_laplace.algorithm import PAPER
 from dpviz.metrics import mean_pair_error
 from dpviz.solvers.local_clustering import METHODS
+from dpviz.tables import Cell, Column, ResultTable
 
 SOURCE = f"{PAPER}, section 5.4"
 RUNS = 10  # section 5.3.2

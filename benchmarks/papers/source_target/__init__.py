@@ -26,8 +26,8 @@ from benchmarks.papers.source_target.pair_runs import (
 )
 from benchmarks.papers.source_target.sets import OFFICE, QUARTILES, mnist, office, superconductivity
 from dpviz.data import target_pairs as pairs
-from dpviz.experiments.tables import ResultTable
 from dpviz.methods.source_target.algorithm import PAPER
+from dpviz.tables import ResultTable
 
 SOURCE = f"{PAPER}, section 6 and appendix C"
 RUNS = 30  # section 6

@@ -16,7 +16,7 @@ from benchmarks.papers.source_target.pair_runs import (
 )
 from benchmarks.papers.statistics import mean_estimate, ratio_estimate
 from dpviz.baselines.source_target_rivals import ABSENT, RIVALS
-from dpviz.experiments.tables import Cell, Column, ResultTable
+from dpviz.tables import Cell, Column, ResultTable
 
 COLUMNS = (
     Column("set", "Pair"),

@@ -13,13 +13,13 @@ import streamlit as st
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.audit import Batch, Outcomes
 from dpviz.core import Adjacency, Confidential, Knob
-from dpviz.experiments.tables import Cell, Report, TablesError, read_tables
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, scene_hash
 from dpviz.stories.label import BOX, CURATOR, NOBODY, Contents, described, label_of, promise, protected
 from dpviz.stories.method import SHORT, Page
 from dpviz.stories.panel import ceiled, number
 from dpviz.stories.recipe import Calls, calls_excerpt
+from dpviz.tables import Cell, Report, TablesError, read_tables
 from dpviz.tools.audit import opening, pictures
 from dpviz.tools.audit.cases import AUDITED, AuditCase, calibrations, cases, judged, scaled
 from dpviz.tools.audit.opening import EPSILONS
@@ -329,13 +329,6 @@ def _who(key: str) -> str:
     return f"{version}{_short(case.method)}"
 
 
-def _repaired(key: str) -> str:
-    """Return the page that shows the proved version of a mode that is not; "" where there is none."""
-    case = cases()[key]
-    proved = any(each.key != key and each.guarantee.proved is not None for each in calibrations(case.method))
-    return _short(case.method) if proved and case.guarantee.proved is None else ""
-
-
 def say_runs(page: PageFrame, audited: Audited) -> None:
     """Say which runs the counts are of, and that a file in the header was not audited, where it was not."""
     st.caption(pictures.HALVES)
@@ -407,7 +400,11 @@ def _opened(question: AuditQuestion, with_best: bool) -> Finished:
 
 
 def _finished(audited: Audited, key: str) -> Finished:
-    stage = asdict(pictures.stage_of(audited, _who(key), _repaired(key)))
+    case = cases()[key]
+    proved = any(each.key != key and each.guarantee.proved is not None for each in calibrations(case.method))
+    # The page of the proved version, if this mode is not proved.
+    repaired = _short(case.method) if proved and case.guarantee.proved is None else ""
+    stage = asdict(pictures.stage_of(audited, _who(key), repaired))
     return Finished(audited, {**stage, "scene": scene_hash(pictures.histogram(audited))})
 
 

@@ -11,8 +11,8 @@ from joblib import Memory, Parallel, delayed, parallel_config  # type: ignore[im
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.core import Adjacency, Box, Claim, Points
 from dpviz.core.algebra import one_thread
-from dpviz.experiments.tables import Cell, Column, Report, ResultTable
 from dpviz.stories.panel import floored
+from dpviz.tables import Cell, Column, Report, ResultTable
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged
 from dpviz.tools.audit.pictures import percent
 from dpviz.tools.audit.runs import worst

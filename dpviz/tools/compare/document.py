@@ -241,7 +241,11 @@ def _markdown(block: Block) -> str:
         case Heading(text):
             return f"## {_plain(text)}"
         case Text(text, code=True):
-            return _code(text)
+            # More backticks around it than it has in a row.
+            one_line = _LINE_BREAKS.sub(" ", text).strip()
+            fence = "`" * (1 + max(map(len, _BACKTICKS.findall(one_line)), default=0))
+            space = " " if "`" in one_line else ""
+            return f"{fence}{space}{one_line}{space}{fence}"
         case Text(text, strong):
             return f"**{_plain(text)}**" if strong else _plain(text)
         case Note(text):
@@ -267,14 +271,6 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None
 
     body = [line(row, strong=i == marked) for i, row in enumerate(rows)]
     return "\n".join([line(head), f"|{'---|' * len(head)}", *body])
-
-
-def _code(text: str) -> str:
-    """Return text as a code span of Markdown, to the letter: between more backticks than it has in a row."""
-    one_line = _LINE_BREAKS.sub(" ", text).strip()
-    fence = "`" * (1 + max(map(len, _BACKTICKS.findall(one_line)), default=0))
-    space = " " if "`" in one_line else ""
-    return f"{fence}{space}{one_line}{space}{fence}"
 
 
 def _plain(text: str) -> str:

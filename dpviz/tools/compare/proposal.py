@@ -99,15 +99,11 @@ def recommend(
         raise ValueError(
             'n_clusters was None, but centers need it. Give it, or ask for wanted="regions", which finds its own.'
         )
-    return _centers(n, epsilon, n_clusters, d)
-
-
-def _centers(n: float, epsilon: float, k: int, d: int) -> Recommendation:
-    share = share_of(n, epsilon, k, d)
-    method, reason = method_for(share, share * k * d, d)
+    share = share_of(n, epsilon, n_clusters, d)
+    method, reason = method_for(share, share * n_clusters * d, d)
     _, (cost, low, high) = max(each for each in BANDS if each[0] <= share)
     start = {"start": "private"} if method == "convergent_kmeans" else {}
-    return Recommendation(method, {"epsilon": epsilon, "n_clusters": k, **start}, cost, (low, high), reason)
+    return Recommendation(method, {"epsilon": epsilon, "n_clusters": n_clusters, **start}, cost, (low, high), reason)
 
 
 def share_of(n: float, epsilon: float, k: int, d: int) -> float:

@@ -14,8 +14,15 @@ from dpviz.stories import View
 from dpviz.stories import outcomes as story
 from dpviz.stories.outcomes import Outcome
 from dpviz.stories.view import Projection, project
-from dpviz.tools.many_runs import over_epsilon
-from dpviz.tools.many_runs.runs import Draws, RunsQuestion, outcomes
+from dpviz.tools.many_runs.runs import (
+    Draws,
+    RunsQuestion,
+    cost_chart,
+    epsilon_scene,
+    lloyd_reference,
+    outcomes,
+    state_at,
+)
 from dpviz.ui import asking, controls, frame, state
 from dpviz.ui.asking import Job
 from dpviz.ui.frame import PageFrame
@@ -199,10 +206,9 @@ def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view:
         for method in methods
     ]
     name = methods[0].algorithm.name
-    jobs = [Job(over_epsilon.lloyd_reference, (name, named_params[-1], seed))]
+    jobs = [Job(lloyd_reference, (name, named_params[-1], seed))]
     jobs += [
-        Job(over_epsilon.state_at, (name, params, stop, seed, len(stops)))
-        for params, stop in zip(named_params, stops, strict=True)
+        Job(state_at, (name, params, stop, seed, len(stops))) for params, stop in zip(named_params, stops, strict=True)
     ]
     answers = asking.ask(
         page.source,
@@ -219,6 +225,6 @@ def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view:
         (centers, floor), *states = answers.found
         dataset, start = page.dataset, float(state.value(epsilon))
         unit = dataset.box.to_unit(dataset.points)
-        scene = over_epsilon.scene(states, unit, centers, words_of(page.source), view, start=start)
+        scene = epsilon_scene(states, unit, centers, words_of(page.source), view, start=start)
         live(scene, key="over", height=OVER_HEIGHT)
-        live(over_epsilon.cost_chart(states, floor), key="over-cost", height=COST_HEIGHT, follow="over")
+        live(cost_chart(states, floor), key="over-cost", height=COST_HEIGHT, follow="over")

@@ -12,7 +12,7 @@ from benchmarks import papers
 from benchmarks.papers import PAPERS, RESULTS, __main__
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.page import write_page
-from dpviz.experiments.tables import Column, ResultTable, read_tables
+from dpviz.tables import Column, ResultTable, read_tables
 from tests.tools.compare.test_document import EVIL, Tags
 
 SYSTEMS = ["convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target"]

@@ -13,7 +13,7 @@ from benchmarks.papers import PAPERS, convergent_kmeans
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.convergent_kmeans import lloyd_runs
 from benchmarks.papers.table_sets import PAPER_SETS
-from dpviz.experiments.tables import read_tables
+from dpviz.tables import read_tables
 from tests.numeric import numeric_environment
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -12,8 +12,8 @@ from benchmarks.papers.convergent_kmeans import EPSILONS, GAP_EPSILONS
 from benchmarks.papers.convergent_kmeans.gaps import COMPARED
 from benchmarks.papers.convergent_kmeans.lloyd_runs import STRATEGIES, SetRuns, runs, start_seed
 from benchmarks.papers.table_sets import PAPER_SETS, SUFFIXES, read_set
-from dpviz.experiments.tables import read_tables
 from dpviz.methods.convergent_kmeans.family import METHODS
+from dpviz.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[3]
 FILE = RESULTS / "convergent_kmeans.json"

@@ -22,8 +22,8 @@ from dpviz.audit import (
 )
 from dpviz.audit.bound import AuditEvent
 from dpviz.core import Adjacency, Budget
-from dpviz.experiments.tables import read_tables
 from dpviz.stories.panel import floored, number
+from dpviz.tables import read_tables
 from dpviz.tools.audit import pictures
 from dpviz.tools.audit.pictures import event_words, percent, statistic_words
 from dpviz.tools.audit.runs import Audited

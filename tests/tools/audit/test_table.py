@@ -3,8 +3,8 @@
 import pytest
 
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.experiments.__main__ import INTERRUPTED, main
-from dpviz.experiments.tables import read_tables
+from dpviz.experiments import INTERRUPTED, main
+from dpviz.tables import read_tables
 from dpviz.tools.audit import cases as audit_cases
 from dpviz.tools.audit import table as audit
 from dpviz.tools.audit.table import SUFFIX

@@ -12,8 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from dpviz.core import Box, FoundClusters
 from dpviz.solvers import assign
 from dpviz.tools.compare import runs
-from dpviz.tools.compare.counterparts import ALIKE, HEAD, OTHERS, Counterparts, typical
-from dpviz.tools.compare.runs import TrialPart
+from dpviz.tools.compare.runs import ALIKE, COUNTERPART_COLUMNS, OTHERS, Counterparts, TrialPart, typical
 
 
 def clusters(points, centers):
@@ -68,7 +67,7 @@ def test_counterparts_are_those_of_brute_force_and_agreement_is_scikit_learns(se
         assert found.nonprivate_distances[i] == pytest.approx(lengths[j], abs=1e-14)
         assert found.nonprivate_near[i] == (not fellows or lengths[j] < min(fellows) / 2)
     assert len(found.lines()) == m
-    assert {len(line) for line in found.lines()} == {len(HEAD)}
+    assert {len(line) for line in found.lines()} == {len(COUNTERPART_COLUMNS)}
     order = rng.permutation(m)
     turned = Counterparts.match(clusters(points, other.centers[order]), exact)
     assert turned.nonprivate_found == found.nonprivate_found, "centers have no order"

@@ -10,7 +10,7 @@ from dpviz.plots import Kind
 from dpviz.solvers import assign, lloyd, nonprivate_kmeans
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_DRAWN
-from dpviz.tools.many_runs import over_epsilon
+from dpviz.tools.many_runs import runs as over_epsilon
 
 STOPS = (0.1, 1.0, 3.0)
 BOX = Box((0.0, 10.0), (4.0, 12.0))
@@ -33,7 +33,7 @@ def states(points, seed=7):
 
 
 def drawn(points, start=1.0, lloyds=None):
-    return over_epsilon.scene(states(points), BOX.to_unit(points), lloyds, WORDS, View(), start=start)
+    return over_epsilon.epsilon_scene(states(points), BOX.to_unit(points), lloyds, WORDS, View(), start=start)
 
 
 def layer(scene, name):

@@ -167,7 +167,13 @@ def facts_of(
 ) -> paper.PublicFacts:
     """Return the paper's public side; `guarantees` are those of the methods at `epsilon`."""
     dataset = frame.dataset
-    promises = tuple(_promised(frame, key, honest(each, dataset, secret=False)) for key, each in guarantees.items())
+    promises = []
+    for key, each in guarantees.items():
+        guarantee = honest(each, dataset, secret=False)
+        label, proved = label_of(guarantee, contents(ENTRIES[key], frame, guarantee)), guarantee.proved
+        # A promise per distance does not add up with others.
+        counted = None if proved is None or proved.per_distance else proved
+        promises.append(paper.Promise(key, ENTRIES[key].name, label, counted))
     return paper.PublicFacts(
         DRAWING if frame.source.drawn else UPLOADED if frame.source.uploaded else dataset.title,
         _bounds(frame),
@@ -175,7 +181,7 @@ def facts_of(
         question.n_clusters,
         question.adjacency,
         epsilon,
-        promises,
+        tuple(promises),
         not dataset.bounds_from_data,
         tuple((name, str(value)) for name, value in versions().items()),
         query,
@@ -186,13 +192,6 @@ def facts_of(
         int(state.value(ROWS_EACH)) if frame.source.uploaded else 0,
         kept(st.context.url or "") if frame.source.uploaded else "",
     )
-
-
-def _promised(frame: PageFrame, key: str, guarantee: Guarantee) -> paper.Promise:
-    """Return a method's promise; one per distance does not add up with others."""
-    proved = guarantee.proved
-    label = label_of(guarantee, contents(ENTRIES[key], frame, guarantee))
-    return paper.Promise(key, ENTRIES[key].name, label, None if proved is None or proved.per_distance else proved)
 
 
 def kept(url: str) -> str:
@@ -270,6 +269,8 @@ def _findings(
     scene = frontier(shared, question.adjacency, at=epsilon, without_data=no_data_ratio(rows))
     run, words = runs.get(first), words_of(frame.source)
     columns, centers = ((), ()) if run is None else _centers(run.clusters.centers, words)
+    names = () if run is None else groups.names_of(frame.source, words, run.clusters.centers)
+    told = () if run is None else profiles(run.clusters.centers, words, names=names)
     pins = pinned_and_chosen(rows)
     return paper.Findings(
         n=dataset.n,
@@ -284,19 +285,15 @@ def _findings(
         frontier=Picture(svg([replace(scene, title="", caption="")]), scene.title, scene.caption),
         centers=centers,
         center_columns=columns,
-        profiles=() if run is None else _in_words(frame, run.clusters.centers, words),
+        # After the name that a person has given to the center.
+        profiles=tuple(
+            f"{each.name}. {each.sentence}" if name else each.sentence for each, name in zip(told, names, strict=False)
+        ),
         same="" if run is None else run.counterparts.sentence,
         pinned=(pins["pinned"],) if "pinned" in pins else (),  # by a person, unlike what is only looked at
         names={key: entry.name for key, entry in ENTRIES.items()},
         settings=_settings(question, best, facts.origin),
     )
-
-
-def _in_words(frame: PageFrame, centers: Centers, words: Words) -> tuple[str, ...]:
-    """Return each center in words, after the name that a person has given to it."""
-    names = groups.names_of(frame.source, words, centers)
-    told = zip(profiles(centers, words, names=names), names, strict=False)
-    return tuple(f"{each.name}. {each.sentence}" if name else each.sentence for each, name in told)
 
 
 def _clipping(frame: PageFrame) -> str:

@@ -19,13 +19,14 @@ from dpviz.stories.label import CURATOR, NOBODY, Contents, box_words, label_of, 
 from dpviz.stories.panel import number
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare import search as compare_search
-from dpviz.tools.compare.counterparts import HEAD, Counterparts
 from dpviz.tools.compare.frontier import facts, median_at, run_scene
 from dpviz.tools.compare.runs import (
+    COUNTERPART_COLUMNS,
     ENTRIES,
     EPSILONS,
     Compared,
     CompareQuestion,
+    Counterparts,
     RepeatedRun,
     Row,
     Rows,
@@ -379,7 +380,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
         panel.side(panel.guarantee(label_of(guarantee, contents(entry, frame, guarantee)), title, notices))
         with st.expander("Released centers"):
             safe_table(pd.DataFrame(run.clusters.centers, columns=list(dataset.feature_names)), hide_index=None)
-            safe_table(pd.DataFrame(run.counterparts.lines(), columns=list(HEAD)))
+            safe_table(pd.DataFrame(run.counterparts.lines(), columns=list(COUNTERPART_COLUMNS)))
 
 
 def contents(entry: Compared, frame: PageFrame, guarantee: Guarantee) -> Contents:

@@ -11,7 +11,6 @@ from dpviz.core import Adjacency, Knob
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.stories.panel import ceiled, number
 from dpviz.tools.compare import search as compare_search
-from dpviz.tools.compare.counterparts import typical
 from dpviz.tools.compare.frontier import (
     MECHANISM,
     EpsilonMeaning,
@@ -21,7 +20,7 @@ from dpviz.tools.compare.frontier import (
     standing,
 )
 from dpviz.tools.compare.page.runs import CLUSTERS, counterparts, searched
-from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows
+from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Rows, typical
 from dpviz.tools.compare.search import CostSearch, Recommendation, Searched
 from dpviz.tools.release import ReleaseEntry
 from dpviz.tools.trials import OK

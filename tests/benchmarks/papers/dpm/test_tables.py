@@ -18,7 +18,7 @@ from benchmarks.papers.dpm.quality_tables import claims_table, epsilon_table, qu
 from benchmarks.papers.dpm.runs import KMEANS, METHODS, PRIVATE, Quality, Reference, configure, quality, set_runs
 from benchmarks.papers.dpm.sets import PAPER_SETS, DpmSet, SetDraw, blobs
 from dpviz.core import Box, frozen
-from dpviz.experiments.tables import read_tables
+from dpviz.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = RESULTS / "dpm.json"

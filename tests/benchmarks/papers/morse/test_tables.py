@@ -16,7 +16,7 @@ from benchmarks.papers.morse.mixture_tables import BASES, NO_DATA, components_ta
 from benchmarks.papers.morse.sets import MAGIC, MISSING, MORSE_SETS, PULSAR, draw_moons, read_labelled
 from benchmarks.papers.statistics import run_seeds
 from benchmarks.papers.table_sets import SUFFIXES
-from dpviz.experiments.tables import read_tables
+from dpviz.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = RESULTS / "morse.json"

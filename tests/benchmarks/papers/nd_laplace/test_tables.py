@@ -8,9 +8,9 @@ from benchmarks.papers.__main__ import main
 from benchmarks.papers.nd_laplace import EPSILONS, PAPER_DISTANCE, PAPER_ERROR
 from benchmarks.papers.nd_laplace.runs import DOMAINS
 from benchmarks.papers.nd_laplace.sets import THESIS_SETS, ThesisSet, thesis_set
-from dpviz.experiments.tables import read_tables
 from dpviz.metrics import mean_pair_error
 from dpviz.solvers.local_clustering import METHODS
+from dpviz.tables import read_tables
 
 SETS = (THESIS_SETS[0], ThesisSet("Seven", 2, file="seven"))
 

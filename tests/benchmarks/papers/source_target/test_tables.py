@@ -19,7 +19,7 @@ from benchmarks.papers.source_target.pair_runs import (
     settings_of,
 )
 from dpviz.data.target_pairs import synthetic
-from dpviz.experiments.tables import read_tables
+from dpviz.tables import read_tables
 
 ROOT = Path(__file__).resolve().parents[4]
 FILE = RESULTS / "source_target.json"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.experiments.tables import Column, Report, ResultTable, TablesError, read_tables, write_tables
+from dpviz.tables import Column, Report, ResultTable, TablesError, read_tables, write_tables
 
 CELLS = st.none() | st.text() | st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)
 
@@ -115,7 +115,7 @@ def test_a_missing_and_a_huge_file_say_so(tmp_path, monkeypatch):
         read_tables(tmp_path / "none.json")
     with pytest.raises(TablesError, match="could not be read"):
         read_tables(tmp_path)
-    monkeypatch.setattr("dpviz.experiments.tables.MAX_BYTES", 10)
+    monkeypatch.setattr("dpviz.tables.MAX_BYTES", 10)
     (tmp_path / "huge.json").write_text(json.dumps(small()))
     with pytest.raises(TablesError, match="larger than 10 bytes"):
         read_tables(tmp_path / "huge.json")

@@ -1,4 +1,7 @@
-"""The command line: `python -m dpviz.experiments audit` or `compare`; `--help` says more."""
+"""The command `dpviz experiments`: many runs, written as tables.
+
+`audit` measures all methods, and `compare` makes the runs that the page Compare opens with.
+"""
 
 import argparse
 import sys
@@ -7,7 +10,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
 
-from dpviz.experiments.tables import write_tables
+from dpviz.tables import write_tables
 from dpviz.tools.audit import table as audit
 from dpviz.tools.compare import runs
 
@@ -15,13 +18,7 @@ INTERRUPTED = 130  # a shell's exit code for a program that Ctrl-C ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return 0, 1 when data or workers do not allow it, 130 when interrupted. Bad arguments: 2."""
-    chosen = parser().parse_args(arguments)
-    return int(chosen.action(chosen))
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the command line: `audit` all methods, or make the runs that the page `compare` opens with."""
+    """Run one command; return 0, 1 if data or workers do not allow it, 130 after Ctrl-C. Bad arguments: 2."""
     top = argparse.ArgumentParser(prog="python -m dpviz.experiments", description="Many runs, written as tables.")
     commands = top.add_subparsers(title="commands", required=True)
     whole = commands.add_parser(
@@ -45,38 +42,36 @@ def parser() -> argparse.ArgumentParser:
     shipped.add_argument("--out", type=Path, default=runs.FILE, metavar="FILE", help="default: %(default)s")
     shipped.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the file does not depend on it")
     shipped.set_defaults(action=_compare)
-    return top
-
-
-def _audit(chosen: argparse.Namespace) -> int:
+    chosen = top.parse_args(arguments)
     try:
-        report = audit.audit_report(
-            chosen.out, runs=chosen.runs, seed=chosen.seed, jobs=chosen.jobs, runs_unproved=chosen.runs_unproved
-        )
-        write_tables(report, chosen.out)
+        print(chosen.action(chosen))
     except (ValueError, OSError) as error:
         print(f"Nothing was written. {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nStopped. Every finished line is kept; the same command goes on from there.", file=sys.stderr)
         return INTERRUPTED
-    print(f"{len(report.tables)} tables, {sum(len(table.rows) for table in report.tables)} rows: {chosen.out}")
-    audit.finished(chosen.out)
     return 0
 
 
-def _compare(chosen: argparse.Namespace) -> int:
+def _audit(chosen: argparse.Namespace) -> str:
+    """Write the table and return what was written."""
+    report = audit.audit_report(
+        chosen.out, runs=chosen.runs, seed=chosen.seed, jobs=chosen.jobs, runs_unproved=chosen.runs_unproved
+    )
+    write_tables(report, chosen.out)
+    audit.finished(chosen.out)
+    return f"{len(report.tables)} tables, {sum(len(table.rows) for table in report.tables)} rows: {chosen.out}"
+
+
+def _compare(chosen: argparse.Namespace) -> str:
+    """Write the runs and return how many they are."""
     parts = runs.parts()
     with parallel_config("loky", inner_max_num_threads=1):
         rows = Parallel(n_jobs=chosen.jobs)(delayed(runs.made)(one) for one in parts)
-    try:
-        chosen.out.parent.mkdir(parents=True, exist_ok=True)
-        chosen.out.write_bytes(runs.written(dict(zip(parts, rows, strict=True))))
-    except OSError as error:
-        print(f"Nothing was written. {error}", file=sys.stderr)
-        return 1
-    print(f"{sum(map(len, rows))} runs: {chosen.out}")
-    return 0
+    chosen.out.parent.mkdir(parents=True, exist_ok=True)
+    chosen.out.write_bytes(runs.written(dict(zip(parts, rows, strict=True))))
+    return f"{sum(map(len, rows))} runs: {chosen.out}"
 
 
 if __name__ == "__main__":
