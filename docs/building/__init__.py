@@ -1,1 +1,1 @@
-"""Makes pages of the documentation from what the package says of itself, so that nothing is said twice."""
+"""Generators for documentation pages from the package's own records and docstrings."""

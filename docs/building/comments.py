@@ -8,13 +8,13 @@ from typing import Any
 
 import griffe
 
-# Comments for tools, which are not words for a reader.
+# Comments for tools, not for readers.
 FOR_TOOLS = ("noqa", "type:", "pragma", "fmt:")
 HEADING = re.compile(r"-{4,}")
 
 
 def finish_sentence(words: str) -> str:
-    """Return a comment with a capital letter and a period, "" for an empty one."""
+    """Return a comment with a capital letter and a period, or "" for an empty comment."""
     first = words.partition(" ")[0].rstrip(",:;.")
     # Names such as n and zCDP stay as they are.
     words = words[:1].upper() + words[1:] if first.isalpha() and first.islower() and len(first) > 1 else words

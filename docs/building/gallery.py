@@ -1,4 +1,4 @@
-"""Pictures with the code that makes each: the code that is printed is the code that is run."""
+"""Gallery of pictures with their code: the printed code is the code that runs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from dpviz.plots.theme import DARK
 INTRODUCTION = """\
 # Gallery
 
-Every method at work, as its curator sees it: gray marks are secret. All records are made up, and all seeds are public.
-With `scene.public()` in place of `scene` you get what the world may see. The code is what made the picture above it.
+All methods in the curator's view: gray marks are secret. All records are made up, and all seeds are public.
+With `scene.public()` instead of `scene`, you get the public view. The code below each picture made it.
 """
 CODE = """\
 import dpviz
@@ -29,10 +29,12 @@ picture = svg([scene])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A picture in both themes, its code, and the run that it shows."""
+    """Picture in both themes, with its code and its run."""
 
-    name: str  # of the method or baseline, and of the files
-    method: str  # on whose page it stands
+    # Name of the method or baseline, and of the files.
+    name: str
+    # Method whose page has the picture.
+    method: str
     code: str
     light: str
     dark: str
@@ -41,14 +43,14 @@ class Picture:
 
     @property
     def title(self) -> str:
-        """The method's."""
+        """Return the method's title."""
         return ALGORITHMS[self.name].title
 
     def shown(self, top: str) -> str:
-        """Return the Markdown of both themes; `top` leads from the page to the site's start."""
+        """Return Markdown for both themes; `top` is the path from the page to the site's root."""
         alt = " ".join(self.alt.replace("[", "(").replace("]", ")").split())
         files = {theme: f"{top}pictures/{self.name}{end}.svg" for theme, end in (("light", ""), ("dark", "_dark"))}
-        # A picture is a link to itself: on a narrow screen its words are small.
+        # Each picture links to itself, because its text is small on a narrow screen.
         return "\n".join(f"[![{alt}]({file}){{.{theme}}}]({file})" for theme, file in files.items())
 
 
@@ -59,7 +61,7 @@ def pictures() -> Iterator[Picture]:
             continue
         for name in (page, *method.family):
             chosen = method.thumbnail.params if name == page else {}
-            # What comes with the records is for the method itself; the baselines on its page have only their defaults.
+            # Parameters that come with the records are for the method only; baselines on its page use their defaults.
             params = "".join([*([", **given"] if name == page else []), *(f", {k}={v!r}" for k, v in chosen.items())])
             yield _made(name, page, CODE.format(name=name, page=page, params=params, seed=method.thumbnail.seed))
 
@@ -76,11 +78,11 @@ def page(made: Sequence[Picture]) -> str:
     parts = [INTRODUCTION]
     for each in made:
         parts += [f"## {each.title}", each.shown("")]
-        parts.append(f"[What it is, and what is proved](methods/{each.method}.md)")
+        parts.append(f"[How it works, and its proof](methods/{each.method}.md)")
         parts.append(f'??? example "The code"\n\n{indent(fenced(each.code), "    ")}')
     return "\n\n".join(parts)
 
 
 def fenced(code: str) -> str:
-    """Return Python as a block of Markdown."""
+    """Return Python code as a Markdown code block."""
     return f"```python\n{code}```"

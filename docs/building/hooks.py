@@ -1,4 +1,4 @@
-"""What MkDocs calls: pages that are made of records and docstrings are added to those that are written by hand."""
+"""MkDocs hooks that add pages made from records and docstrings to the hand-written pages."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from dpviz.methods import CATALOGUE
 
 ORDER = ("Start", "Tutorial", "How-to guides", "Methods", "Explanation", "Gallery", "Reference")
 ROOT = Path(__file__).resolve().parents[2]
-# What stands elsewhere in the repository: place in the site -> file.
+# Files from other folders of the repository: path in the site -> file.
 BORROWED = {
     "how-to/serve.md": ROOT / "assets" / "deploy" / "README.md",
     "how-to/contributing.md": ROOT / "CONTRIBUTING.md",
@@ -24,28 +24,28 @@ BORROWED = {
 
 
 class SpacedLists(Preprocessor):
-    """Lets a list begin right below a paragraph, as it does in docstrings."""
+    """Preprocessor that lets a list begin right below a paragraph, as in docstrings."""
 
     def run(self, lines: list[str]) -> list[str]:
-        """Return the lines with a blank one above each list."""
+        """Return the lines with a blank line above each list."""
         return methods.spaced(lines)
 
 
 class DocstringLists(Extension):
-    """Brings `SpacedLists` to every page and docstring."""
+    """Markdown extension that applies `SpacedLists` to every page and docstring."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's own name
-        """Run when code has been taken out."""
+        """Register the preprocessor after the step that takes out code."""
         md.preprocessors.register(SpacedLists(md), "spaced-lists", 5)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the made pages to the navigation."""
+    """Add the generated pages to the navigation."""
     config.markdown_extensions.append(DocstringLists())
     written = {title: part for each in config.nav for title, part in each.items()}
     written["How-to guides"] += [{"Serving others": "how-to/serve.md"}, {"Contributing": "how-to/contributing.md"}]
     written["Methods"] = [{each.title: f"methods/{name}.md"} for name, each in CATALOGUE.items()]
-    written["Explanation"] += [{"What audits found": "explanation/audits.md"}, {"Words": "explanation/words.md"}]
+    written["Explanation"] += [{"Audit results": "explanation/audits.md"}, {"Words": "explanation/words.md"}]
     made = [{title: f"reference/{place}.md"} for place, title in reference.PLACES.items()]
     written["Reference"] = [{"A run and its four parts": "run.md"}, *made]
     config.nav = [{title: written[title]} for title in ORDER]
@@ -53,7 +53,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the made pages, their pictures, and what stands elsewhere in the repository."""
+    """Add the generated pages, their pictures, and the files from other folders."""
     pictures = {each.name: each for each in gallery.pictures()}
     made = {
         "gallery.md": gallery.page([*pictures.values()]),

@@ -1,4 +1,4 @@
-"""One page for each method, from its record, its docstrings, the table of audits and its paper's tables."""
+"""Generator of one page for each method, from its record, its docstrings, the audit table and its paper's tables."""
 
 import inspect
 import pkgutil
@@ -27,13 +27,13 @@ MEASURED = ("method", *AUDITED[:-1], "runs", AUDITED[-1])  # on the page of all
 
 
 def page(method: AnyMethod, picture: Picture | None) -> str:
-    """Return everything that there is to read about a method, parts that it lacks left out."""
+    """Return the page of a method, without the parts that it lacks."""
     reading = method.reading
     parts = [f"# {method.title}"]
     if method.thumbnail is not None:
         parts.append(method.thumbnail.question)
     if picture is not None:
-        parts += [picture.shown("../"), "All records are made up. [The code of this picture](../gallery.md)."]
+        parts += [picture.shown("../"), "All records are made up. [Code of this picture](../gallery.md)."]
     parts += [*_audited(method.name), *_proofs(method)]
     if reading is not None:
         if picture is not None:
@@ -49,10 +49,11 @@ def _audited(name: str) -> Iterator[str]:
     (table,) = _report("audit/methods.json").tables
     rows = [_shown(row) for row in table.rows if str(row["key"]).split(":")[0] == name]
     if rows:
-        yield "## What is claimed, proved and measured"
-        yield "Of each mode, at ε = 1 where nothing else is said. [How the audit works](../explanation/audit.md)."
+        yield "## Claimed, proved and measured ε"
+        yield "The modes, at ε = 1 unless stated otherwise. [How the audit works](../explanation/audit.md)."
         yield _table(table, AUDITED, rows)
-        reasons: dict[Cell, dict[Cell, None]] = {}  # reason -> the modes that it is for, each once
+        # reason -> modes, each once
+        reasons: dict[Cell, dict[Cell, None]] = {}
         for row in rows:
             reasons.setdefault(row["reason"], {})[row["mode"]] = None
         yield "\n".join(
@@ -65,10 +66,10 @@ def _shown(row: Mapping[str, Cell]) -> Mapping[str, Cell]:
 
 
 def _proofs(method: AnyMethod) -> Iterator[str]:
-    """Yield the docstring of the method's module, then those of its parts that speak of a sensitivity."""
+    """Yield the docstring of the method's module, then the docstrings of its parts that mention a sensitivity."""
     place = method.fit.__module__
     module = sys.modules[place]
-    yield "## How it works, and why that is private"
+    yield "## How it works, and why it is private"
     yield "\n".join(spaced((inspect.getdoc(module) or "").splitlines()))
     for part in pkgutil.iter_modules(getattr(module, "__path__", [])):
         text = inspect.getdoc(import_module(f"{place}.{part.name}")) or ""
@@ -78,7 +79,7 @@ def _proofs(method: AnyMethod) -> Iterator[str]:
 
 
 def spaced(lines: Sequence[str]) -> list[str]:
-    """Return lines with a blank one above and below every list, which Markdown needs and docstrings do without."""
+    """Return lines with a blank line above and below every list, which Markdown needs and docstrings omit."""
     found: list[str] = []
     within = False  # a list
     for line in lines:
@@ -92,21 +93,21 @@ def spaced(lines: Sequence[str]) -> list[str]:
 
 
 def formulas(found: Sequence[Formula], symbols: Mapping[str, str]) -> Iterator[str]:
-    """Yield formulas, in general and with the numbers of a run, and what their symbols stand for."""
+    """Yield formulas, in general form and with the numbers of a run, and the meaning of their symbols."""
     if not found:
         return
     yield "## Formulas, with the numbers of the picture above"
-    yield "Numbers have three digits; ≈ stands where digits are left out."
+    yield "Numbers have three digits; ≈ marks rounded numbers."
     for each in found:
         source = f" ({each.source})" if each.source else ""
         yield f"**{each.name}**{source}"
         yield f"{mathml(each.general)}\n{mathml(each.with_numbers)}"
     rows = [f"| {mathml(name, 'inline')} | {words} |" for name, words in used(symbols, found).items()]
-    yield "\n".join(["| symbol | what it stands for |", "|---|---|", *rows])
+    yield "\n".join(["| symbol | meaning |", "|---|---|", *rows])
 
 
 def mathml(tex: str, display: str = "block") -> str:
-    """Return a formula as MathML, which browsers draw by themselves. Raises ValueError for what it has no word for."""
+    """Return a formula as MathML, which browsers draw themselves. Raises ValueError for unsupported commands."""
     made = convert(tex, display=display)
     if left := re.findall(r"\\[A-Za-z]+", made):
         raise ValueError(f"The formula {tex} has {left[0]}, which cannot be written as MathML. Write it another way.")
@@ -121,19 +122,19 @@ def misread(found: Sequence[Misreading]) -> Iterator[str]:
 
 
 def linked(text: str) -> str:
-    """Return a text whose terms lead to the glossary; other Markdown in it stays as it is."""
+    """Return a text whose terms link to the glossary; other Markdown is unchanged."""
     return "".join(
         f"[{words}](../explanation/words.md#{slug(term)})" if term else words for words, term in pieces(text)
     )
 
 
 def slug(term: str) -> str:
-    """Return a term as the end of an address."""
+    """Return a term as the anchor of a URL."""
     return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
 
 
 def glossary() -> str:
-    """Return the page of all words."""
+    """Return the page of all glossary terms."""
     rows = "\n".join(
         f'<dt id="{slug(term)}">{escape(term)}</dt><dd>{escape(it.meaning)}</dd>' for term, it in GLOSSARY.items()
     )
@@ -141,21 +142,21 @@ def glossary() -> str:
 
 
 def _papers(found: Sequence[Paper]) -> Iterator[str]:
-    yield "## Papers, and what each is for"
+    yield "## Papers"
     for paper in found:
         yield "\n".join([f"**{paper.title}**", "", *(f"- {place}: {what}" for place, what in paper.places)])
 
 
 def _made_again(method: AnyMethod) -> Iterator[str]:
-    """Yield the paper's tables, made again, and the reasons for differences."""
+    """Yield the paper's tables, reproduced, and the reasons for differences."""
     file = RESULTS / f"{method.name}.json"
     if not file.exists():
         return
     report = read_tables(file)
-    yield "## The paper's tables, made again"
+    yield "## The paper's tables, reproduced"
     yield (
         f"{report.source}. {report.runs} runs of each setting, unless a table says otherwise. "
-        f"`{report.command}` makes the tables again."
+        f"`{report.command}` reproduces the tables."
     )
     for table in report.tables:
         yield f"<details><summary>{escape(table.title)}</summary>{render_table(table)}</details>"
@@ -173,7 +174,7 @@ def audit_table() -> str:
     (table,) = report.tables
     rows = [_shown(row) for row in table.rows]
     notes = "\n".join(f"- {note}" for note in table.notes)
-    head = f"---\nhide: [toc]\n---\n\n# {report.title}"  # the table takes the room
+    head = f"---\nhide: [toc]\n---\n\n# {report.title}"  # the table needs the space
     made = f"{table.caption} `{report.command}` makes it."
     return "\n\n".join([head, made, _table(table, MEASURED, rows), notes])
 

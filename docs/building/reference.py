@@ -1,4 +1,4 @@
-"""The reference: one page for each package that people import from, made of its docstrings."""
+"""Generator of the reference: one page for each package that users import from, made from its docstrings."""
 
 import importlib
 import inspect
@@ -22,13 +22,13 @@ from dpviz.methods import CATALOGUE
 from dpviz.stories.run import Run
 from dpviz.tools.trials import FIRST_COLUMNS, LAST_COLUMNS
 
-# Of a run, in the order in which a reader asks; the rest is for those who write a kind of run.
+# Members of a run in the order of a reader's questions. The other members are for authors of subclasses.
 FOR_READERS = [
     *("release", "guarantee", "events", "steps", "params", "proved", "teaching", "rows_per_person", "title"),
     *("finding", "facts", "utility", "risk", "card", "spending", "ledger", "profiles"),
     *("to_frame", "released_places", "dp_events", "show", "figure", "save", "to_plotly", "picture", "charts"),
 ]
-DEFAULTS = 'Defaults with "(ours)" are dpviz\'s own choice; the others name their source.'
+DEFAULTS = 'Defaults with "(ours)" are dpviz\'s own choice; other defaults name their source.'
 KINDS = (PrivateEstimator, PrivateClusterer, PrivateCentersClusterer, PrivateTransformer)
 PLACES: Mapping[str, str] = MappingProxyType(
     {
@@ -53,16 +53,16 @@ PLACES: Mapping[str, str] = MappingProxyType(
 
 
 def page(place: str, title: str) -> str:
-    """Return the page of one package."""
+    """Return the page for one package."""
     parts = [f"# {title}: `{place}`"]
     methods = [each for each in CATALOGUE.values() if each.place == place]
     if place == "dpviz.estimators":
         parts += [
-            "Each is made and fitted as in [Use it with scikit-learn](../how-to/scikit-learn.md).",
-            f"## ESTIMATORS\n\nEvery class by the name of its method: {', '.join(f'`{name}`' for name in ESTIMATORS)}.",
-            f"## What all of them have\n\n**Parameters** beside those of the method:\n\n{listed(OWN)}",
+            "[Use it with scikit-learn](../how-to/scikit-learn.md) shows how to create and fit an estimator.",
+            f"## ESTIMATORS\n\nAll classes by method name: {', '.join(f'`{name}`' for name in ESTIMATORS)}.",
+            f"## Common parameters and attributes\n\n**Parameters** in addition to the method's own:\n\n{listed(OWN)}",
             f"**Attributes** after `fit`:\n\n{listed(ATTRIBUTES[PrivateEstimator])}",
-            f"Those that release clusters have these, too:\n\n{listed(ATTRIBUTES[PrivateClusterer])}",
+            f"Estimators that release clusters also have:\n\n{listed(ATTRIBUTES[PrivateClusterer])}",
             DEFAULTS,
         ]
         parts += [parameters(each.algorithm, f"## {each.__name__}") for each in ESTIMATORS.values()]
@@ -75,17 +75,17 @@ def page(place: str, title: str) -> str:
     if place == "dpviz.runs":
         others = [name for name in vars(Run) if name[0] != "_" and name not in FOR_READERS]
         parts += [
-            "## What a run has",
+            "## Members of a run",
             f"::: dpviz.stories.run.Run\n    options:\n      heading_level: 3\n      members: {FOR_READERS}",
-            "## For a kind of run of your own",
-            "A method's run is a subclass of `Run`, which can bring these.",
+            "## For your own kind of run",
+            "A method's run is a subclass of `Run`, which can define these.",
             "::: dpviz.stories.run.Run\n    options:\n      heading_level: 3\n      show_docstring_description: false\n"
             f"      show_bases: false\n      skip_local_inventory: true\n      members: {others}",
         ]
     if place == "dpviz.tools.sweep":
         columns = (f"| `{name}` | {words} |" for name, words in {**FIRST_COLUMNS, **LAST_COLUMNS}.items())
         more = (
-            "One row for each run. Costs are exact, so the table is for the curator. The parameters of the data "
+            "One row for each run. Costs are exact, so the table is for the curator only. The parameters of the data "
             "(`data.*`) and of the method (`params.*`) follow `noise_key`."
         )
         parts.append(f"## Columns\n\n{more}\n\n| column | meaning |\n|---|---|\n" + "\n".join(columns))
@@ -103,24 +103,24 @@ def page(place: str, title: str) -> str:
 
 
 def public_names(place: str) -> list[str]:
-    """Return what a package offers: what it lists, or else what it defines."""
+    """Return the public names of a package: its `__all__`, or else the names that it defines."""
     known = vars(importlib.import_module(place))
     own = [name for name, made in known.items() if getattr(made, "__module__", "") == place and name[0] != "_"]
     return [name for name in known.get("__all__", own) if not inspect.ismodule(known[name])]
 
 
 def shown(made: Any, heading: str = "") -> str:
-    """Return one class or function with its members."""
+    """Return the directive for one class or function with its members."""
     options = "options:\n      show_root_heading: true\n      show_root_toc_entry: true"
     return f"::: {made.__module__}.{made.__name__}\n    {options}" + (heading and f"\n      heading: {heading}")
 
 
 def parameters(algorithm: AnyAlgorithm, heading: str) -> str:
-    """Return what is to be known of each parameter of a method."""
+    """Return the documentation of a method's parameters, as Markdown."""
     said = (inspect.getdoc(algorithm.Params) or "").replace("\n", " ")
     return f"{heading}\n\n{algorithm.title}. {said}\n\n{listed(describe_parameters(algorithm.Params))}"
 
 
 def listed(words: Mapping[str, str]) -> str:
-    """Return names with what each of them means."""
+    """Return a list of names with their meanings, as Markdown."""
     return "\n".join(f"- `{name}`: {text}" for name, text in words.items())
