@@ -1,6 +1,7 @@
-"""Methods that the papers' own are compared with; the same protocol as a method's algorithm.
+"""Baselines: methods for comparison with the papers' methods, with the same protocol as a method's algorithm.
 
-A baseline is one module with TITLE, PAPER, `Params`, `fit` and `steps`, the proof in its docstring, and one row here.
+A baseline is one module with TITLE, PAPER, `Params`, `fit` and `steps`, with its proof in the docstring, and one row
+here.
 """
 
 import sys
@@ -22,7 +23,7 @@ def __getattr__(name: str) -> ModuleType:
 
 
 class BaselineModule(Protocol):
-    """What the module of a baseline offers."""
+    """Interface of a baseline's module."""
 
     __name__: str
     TITLE: str
@@ -30,15 +31,15 @@ class BaselineModule(Protocol):
 
     @property
     def Params(self) -> type[ClusterParams]:  # noqa: N802  # the class
-        """Its parameters, all public."""
+        """Return the class of its parameters, all public."""
 
     @property
     def fit(self) -> Callable[..., Result[Release, Step]]:
-        """Runs it once."""
+        """Run it once."""
 
     @property
     def steps(self) -> Callable[..., Iterator[Step]]:
-        """Yields the steps of a run."""
+        """Yield the steps of a run."""
 
 
 def _row(
@@ -54,7 +55,7 @@ def _row(
 ) -> AnyAlgorithm:
     """Return the entry of one module.
 
-    `on`: a comparison opens with it; `in_family`: the k-means page has it as a mode.
+    `on`: comparisons show it at first. `in_family`: the k-means page has it as a mode.
     """
     name = module.__name__.rpartition(".")[2]
     link = (("mode", name),) if in_family else ()
@@ -94,5 +95,5 @@ _ALL = (
     _row(dp_em, "DPEM", _brief(n_iterations=2), in_family=False),
 )
 CATALOGUE: Mapping[str, AnyAlgorithm] = MappingProxyType(Catalogue({algorithm.name: algorithm for algorithm in _ALL}))
-# Scripts import a baseline's module by its former name, too.
+# Scripts also import a baseline's module by its former name.
 sys.modules.update({f"{__name__}.{old}": sys.modules[each.place] for each in _ALL for old in each.former})

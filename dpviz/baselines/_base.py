@@ -1,7 +1,7 @@
-"""What all baselines share: their parameters, the number of records, delta, and noise that several of them add.
+"""Common parts of all baselines: parameters, number of records, delta, and shared kinds of noise.
 
-Discrete Laplace noise: P(Z = z) ~ exp(-a |z|) over the whole numbers. Where one record moves a count by 1, the loss is
-a or -a and nothing between: the distribution of loss is that of randomized response, so `PureEvent(a)` is exact in
+Discrete Laplace noise: P(Z = z) ~ exp(-a |z|) over the integers. If one record moves a count by 1, the privacy loss is
+a or -a, and nothing in between. This is the loss distribution of randomized response, so `PureEvent(a)` is exact in
 every account here. (Continuous Laplace noise of scale 1/a has the same largest loss and reaches it less often.)
 """
 
@@ -27,13 +27,18 @@ from dpviz.core import Adjacency, Budget, Claim, Counts, Event, FloatArray, chec
 from dpviz.mechanisms import SecretGenerator, laplace
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
-SIZE_SHARE = 0.02  # of epsilon, for a noisy number of records; ours
+# Share of epsilon for a noisy number of records. Our choice.
+SIZE_SHARE = 0.02
 N_PUBLIC_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 N_KNOWN_CAVEAT = "Changing one record keeps the number of records, so it is public: the run uses it as it is."
-LEAST_RECORDS = 1000.0  # delta is that of so many records where the number is smaller; ours
-CLOSE = 1e-3  # relative width at which the search for a scale stops; ours
-STEPS = 2.0**14  # of a scale that is found with it, per doubling: finer than CLOSE, coarser than rounding; ours
-SMALLEST = 1e-300  # a delta that is 0, where its logarithm is taken
+# Smallest number of records for delta: a smaller number counts as this one. Our choice.
+LEAST_RECORDS = 1000.0
+# Relative width at which the search for a noise scale stops. Our choice.
+CLOSE = 1e-3
+# Steps per doubling of a noise scale that this search finds: finer than CLOSE, coarser than rounding. Our choice.
+STEPS = 2.0**14
+# Stands in for a delta of 0 before its logarithm is taken.
+SMALLEST = 1e-300
 
 NOISY_DELTA_CAVEAT = (
     "δ is that of the least favorable noisy number of records: noise is made for 1/(n √n) of the number that was "
@@ -57,20 +62,20 @@ def adjacency_knob() -> str:
 
 
 def n_public_field() -> int | None:
-    """Declare a number of records that need not be counted; `known_size` says what None means."""
+    """Declare a number of records that is not counted; `known_size` defines the meaning of None."""
     help_text = "Number of records, if it is public. None: the true one where records are changed, else a noisy one."
     return whole(help_text, least=0)
 
 
 def delta_field() -> float | None:
-    """Declare a delta that `delta_for` chooses where it is None."""
+    """Declare a delta. If it is None, `delta_for` chooses it."""
     help_text = "How often the guarantee may fail, in (0, 1). None: about 1/(n √n), of the n that is known."
     delta: float | None = parameter(None, help_text, kw_only=True)
     return delta
 
 
 def start_knob(*, private: bool = False) -> str:
-    """Declare where a Lloyd-type method starts; `private` for one that has an epsilon to spend on it."""
+    """Declare the start of a Lloyd-type method; `private` if the method can spend epsilon on it."""
     help_text = "Sphere packing looks at no record. Starting from k records switches every guarantee off."
     choices = [("packing", "Sphere packing (public)"), ("records", "k records")]
     if private:
@@ -82,7 +87,7 @@ def start_knob(*, private: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterParams:
-    """What every baseline asks for."""
+    """Parameters common to all baselines."""
 
     n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
     start_seed: int | None = whole("Seed of the public start. None: another start in each run.", least=0)
@@ -94,7 +99,7 @@ class ClusterParams:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneShotParams(ClusterParams):
-    """What a private baseline asks for that has no start of its own to choose."""
+    """Parameters of a private baseline without a choice of its start."""
 
     epsilon: float = epsilon_knob()
     adjacency: str = adjacency_knob()
@@ -108,10 +113,12 @@ def adjacency_of(name: str) -> Adjacency:
 
 @dataclass(frozen=True, slots=True)
 class KnownSize:
-    """A number of records that the public may know, and the budget that is left after learning it."""
+    """Number of records that may be public, and the budget left after its release."""
 
-    n_records: float  # public or noisy; a noisy one may be negative
-    epsilon: float  # left for everything else
+    # Public or noisy; a noisy number may be negative.
+    n_records: float
+    # Budget left for everything else.
+    epsilon: float
     events: tuple[LaplaceEvent, ...]
 
 
@@ -124,10 +131,10 @@ def known_size(
     needed: bool = True,
     rng: np.random.Generator,
 ) -> KnownSize:
-    """Return `n_public` or, under REPLACE, where neighbors have equally many records, `n` itself: both are free.
+    """Return `n_public` or, under REPLACE, `n` itself, because neighbors have equally many records: both are free.
 
-    Otherwise n + Laplace(1 / eps_n) with eps_n = SIZE_SHARE epsilon (one record moves n by one). 0, free, where it is
-    not `needed`.
+    Otherwise n + Laplace(1 / eps_n) with eps_n = SIZE_SHARE epsilon (one record moves n by one). 0, which is free, if
+    it is not `needed`.
     """
     if not needed:
         return KnownSize(0.0, epsilon, ())
@@ -141,14 +148,14 @@ def known_size(
 
 
 def size_differs(n_public: int | None, adjacency: Adjacency) -> str:
-    """Say, as part of a sentence, what a run does otherwise than a source that takes n as known; "" for nothing."""
+    """Return part of a sentence on a run's difference from a source that assumes a known n; "" if there is none."""
     if n_public is not None or adjacency is Adjacency.REPLACE:
         return ""
     return f"{100.0 * SIZE_SHARE:g} % of ε counts the records"
 
 
 def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
-    """Return what has to be said about the number of records."""
+    """Return the caveats about the number of records."""
     if n_public is not None:
         return (N_PUBLIC_CAVEAT,)
     return (N_KNOWN_CAVEAT,) if adjacency is Adjacency.REPLACE else ()
@@ -156,7 +163,7 @@ def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ApproxParams(OneShotParams):
-    """What such a baseline asks for where its guarantee has a delta."""
+    """Parameters of such a baseline if its guarantee has a delta."""
 
     delta: float | None = delta_field()
 
@@ -185,15 +192,15 @@ def delta_for(n_records: ArrayLike) -> FloatArray:
 
 
 def own_delta(delta: float | None, size: KnownSize) -> float:
-    """Return the delta that a run's noise is made for: `delta`, else what follows from the number of records."""
+    """Return the delta for which a run's noise is made: `delta`, or else a delta from the number of records."""
     return float(delta_for(size.n_records)) if delta is None else delta
 
 
 def most_delta(delta: float | None, size: KnownSize) -> float:
-    """Return the guarantee's delta: the largest that any noisy number of records makes, where it follows one.
+    """Return the guarantee's delta: the largest delta over all noisy numbers of records, if it depends on one.
 
-    The proof is that of `Claim`. Nothing less holds for all records: of few, nearly all noisy numbers are below
-    LEAST_RECORDS.
+    For the proof, see `Claim`. No smaller delta holds for all data sets: with few records, nearly all noisy numbers are
+    below LEAST_RECORDS.
     """
     if delta is not None:
         return delta
@@ -201,23 +208,23 @@ def most_delta(delta: float | None, size: KnownSize) -> float:
 
 
 def delta_caveats(delta: float | None, n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
-    """Say where delta is from, if it follows from a noisy number."""
+    """Return the caveat about delta if it depends on a noisy number of records."""
     noisy = delta is None and n_public is None and adjacency is Adjacency.ADD_REMOVE
     return (NOISY_DELTA_CAVEAT,) if noisy else ()
 
 
 def as_stated(claim: Claim, paper: str) -> Claim:
-    """Return a claim as the paper makes it of the same numbers."""
+    """Return the paper's claim with the same numbers."""
     numbers = "epsilon and delta" if claim.delta > 0 else "epsilon"
     return replace(claim, reference=f"{paper}: its {numbers}; the neighbors are those asked for here")
 
 
 def noisy_whole(counts: Counts, epsilon: float, *, rng: np.random.Generator) -> Counts:
-    """Add discrete Laplace noise to exact `counts` (m,): each is epsilon-DP where one record moves it by 1.
+    """Add discrete Laplace noise to exact `counts` (m,): each is epsilon-DP if one record moves it by 1.
 
-    The noise is the difference of two geometric numbers, floor(E / epsilon) of standard exponential E: none at
-    epsilon = infinity, and for one seed it shrinks as epsilon grows. Secret noise is Laplace noise, rounded: it has no
-    floating point in it.
+    The noise is the difference of two geometric numbers, floor(E / epsilon) with E standard exponential. It is 0 at
+    epsilon = infinity, and for a fixed seed it shrinks as epsilon grows. Secret noise is rounded Laplace noise without
+    floating-point arithmetic.
     """
     if isinstance(rng, SecretGenerator):
         return np.rint(laplace(counts, scale=1.0 / epsilon, rng=rng))
@@ -226,9 +233,9 @@ def noisy_whole(counts: Counts, epsilon: float, *, rng: np.random.Generator) -> 
 
 
 def counts_event(label: str, epsilon: float, adjacency: Adjacency) -> Event:
-    """Return what the counts of disjoint parts cost with noise of `epsilon` each.
+    """Return the event of counts of disjoint parts with noise of `epsilon` each.
 
-    ADD_REMOVE: one record is in one part. REPLACE: it leaves one and enters another, and each count pays.
+    ADD_REMOVE: one record is in one part. REPLACE: it leaves one part and enters another, and both counts pay.
     """
     one = PureEvent(label, epsilon, calibrated_for=adjacency)
     return one if adjacency is Adjacency.ADD_REMOVE else SequenceEvent(label, (one, one))
@@ -248,9 +255,9 @@ def sums_event(label: str, d: int, mu: float, adjacency: Adjacency) -> GaussianE
 def joint_mu(n_pure: int, ratio: float, epsilon: float, delta: float) -> float:
     """Return the largest mu such that a mu-GDP step and `n_pure` steps of epsilon mu / ratio keep (epsilon, delta).
 
-    Privacy loss distributions decide (dp-accounting), so it is sharper than adding budgets up; where they have nothing
-    to say (tiny or huge budgets) the sum of the pure epsilons and the Gaussian's closed form does. Infinite at
-    epsilon = infinity. The answer errs on the safe side by a factor of 1 - 2 CLOSE at most.
+    Privacy loss distributions (dp-accounting) decide, so the bound is tighter than a sum of budgets. If they give no
+    bound (tiny or huge budgets), the sum of the pure epsilons and the Gaussian's closed form decides. Infinite at
+    epsilon = infinity. The result errs on the safe side by a factor of at most 1 - 2 CLOSE.
     """
     if math.isinf(epsilon):
         return math.inf
@@ -262,12 +269,14 @@ def joint_mu(n_pure: int, ratio: float, epsilon: float, delta: float) -> float:
     def spent(mu: float) -> float:
         return n_pure * mu / ratio + gdp_epsilon(mu, delta)
 
-    most = gdp_mu(Budget(epsilon, delta))  # without any pure step
+    # Without any pure step.
+    most = gdp_mu(Budget(epsilon, delta))
     least = float(scipy.optimize.brentq(lambda mu: spent(mu) - epsilon, 0.0, most, xtol=1e-300, rtol=1e-13))
-    least *= 1.0 - CLOSE / 10.0  # a root may lie on either side
+    # The root may be on either side.
+    least *= 1.0 - CLOSE / 10.0
     if not surplus(least) < 0.0 < surplus(most):
         return least
     root = float(scipy.optimize.brentq(surplus, least, most, xtol=CLOSE / 2.0 * most, rtol=CLOSE / 2.0))
-    # Rounded down: the last digits of a distribution's delta, and of what is found with it, depend on the processor.
+    # Rounded down, because the last digits of a distribution's delta, and so of the root, depend on the processor.
     digits, power = math.frexp(root if surplus(root) <= 0.0 else root * (1.0 - CLOSE))
     return max(math.ldexp(math.floor(digits * STEPS) / STEPS, power), least)

@@ -1,21 +1,23 @@
-"""What the Lloyd-type methods share: parameters, where they start, the step, the loop and the release.
+"""Common parts of the Lloyd-type methods: parameters, initialization, step, loop and release.
 
-A method is a list of per-iteration budgets and a rule that splits each between counts and sums.
+A method is a list of per-iteration budgets and a rule that splits each budget between counts and sums.
 
-Why an iteration is epsilon_t-DP. Points are clipped into the public box and scaled to [0, 1]^d; the clusters follow
+Why an iteration is epsilon_t-DP. Points are clipped to the public box and scaled to [0, 1]^d; the clusters follow
 from earlier releases. ADD_REMOVE: one record moves one count by 1 and the d sums of x - 1/2 of the same cluster by at
-most 1/2 each. REPLACE: a record that changes cluster moves two counts by 1 and two clusters' sums by at most 1/2, one
-that stays moves no count and its cluster's sums by at most 1: all counts together by 2, all sums by 1 an axis. Laplace
-noise of scale sensitivity / epsilon makes this epsilon_counts + d epsilon_sum = epsilon_t under either adjacency. On
-[-1, 1]^d every sum, sensitivity and scale is twice as large, and the means are the same.
+most 1/2 each. REPLACE: a record that changes cluster moves two counts by 1 and two clusters' sums by at most 1/2. A
+record that stays moves no count, and its cluster's sums by at most 1. So all counts together move by at most 2, and all
+sums by at most 1 per axis. With Laplace noise of scale sensitivity / epsilon, an iteration spends
+epsilon_counts + d epsilon_sum = epsilon_t under either adjacency. On [-1, 1]^d every sum, sensitivity and scale is
+twice as large, and the means are the same.
 
-A run starts at a public packing, at private seeds that are paid for, at records, or at given centers.
+A run starts at a public packing, at private seeds that cost a share of epsilon, at records, or at given centers.
 
-Why a private start is (SEED_SHARE epsilon)-DP. One record is in one bin of each of d marginals: Laplace noise of scale
-d / eps_m on every bin is eps_m-DP (ADD_REMOVE; a changed record moves two bins of each, REPLACE, scale 2d / eps_m). The
-noisy marginals, and a public or noisy number of records, make a grid. One record is in one of its cells and moves one
-count by 1, a changed one at most two: scale 1 / eps_c or 2 / eps_c, and eps_m + eps_c is the start's share. Without
-marginals the grid is public. The seeds are found on noisy counts and a public packing: post-processing.
+Why a private start is (SEED_SHARE epsilon)-DP. One record is in one bin of each of d marginals, so Laplace noise of
+scale d / eps_m on every bin is eps_m-DP under ADD_REMOVE. Under REPLACE, a changed record moves two bins of each
+marginal, and the scale is 2d / eps_m. The noisy marginals, and a public or noisy number of records, determine a grid.
+One record is in one of its cells and moves one count by 1, a changed record at most two: the scale is 1 / eps_c or
+2 / eps_c, and eps_m + eps_c is the start's share. Without marginals the grid is public. The search for seeds uses noisy
+counts and a public packing: post-processing.
 Number of records, cells and iterations compose, and each gets a share of epsilon that is fixed before it is spent.
 """
 
@@ -92,7 +94,7 @@ class StartParams(ClusterParams):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyParams(StartParams):
-    """Parameters of the private ones; LLOYD has nothing to spend and no neighbors."""
+    """Parameters of the private methods; LLOYD has no budget and no neighbors."""
 
     start: str = start_knob(private=True)
     epsilon: float = epsilon_knob()
@@ -101,18 +103,21 @@ class NoisyParams(StartParams):
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What a plan may count on: what the start has left, and what it knows."""
+    """Budget and information that are left for a plan after the start."""
 
-    n_records: int  # exact: the curator's
+    # Exact number of records. Curator only.
+    n_records: int
     epsilon: float
-    size: KnownSize | None  # a number of records that is paid for; its events are the start's
-    seeded: bool  # whether the start is a private one
+    # Number of records whose cost is already counted among the start's events.
+    size: KnownSize | None
+    # Whether the start is private.
+    seeded: bool
 
 
 def begin(
     problem: LloydProblem, params: NoisyParams, n_public: int | None, *, rng: np.random.Generator
 ) -> tuple[Centers, CellSeeds | None, Remaining, tuple[Event, ...]]:
-    """Return the start, the seeds behind it if it is a private one, what it leaves, and what it cost."""
+    """Return the start, its seeds if it is private, the remaining budget and information, and the start's events."""
     if not starts_private(params.start, params.initial_centers):
         return starts(problem, params, rng=rng), None, Remaining(problem.n, params.epsilon, None, False), ()
     adjacency = adjacency_of(params.adjacency)
@@ -133,10 +138,10 @@ def bought_seeds(
     noise_rng: np.random.Generator,
     rng: np.random.Generator,
 ) -> tuple[CellSeeds | None, float, tuple[Event, ...]]:
-    """Return a private start near the public `packing`, what it leaves of epsilon, and the events up to then.
+    """Return a private start near the public `packing`, the rest of epsilon, and the events so far.
 
-    It spends SEED_SHARE of what counting the records has left; it is free, and None, where its grid would have one
-    cell.
+    It spends SEED_SHARE of the epsilon left after the record count. If its grid would have one cell, it is None and
+    free.
     """
     events = list(size.events)
 
@@ -157,27 +162,28 @@ def bought_seeds(
 
 
 def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generator) -> Centers:
-    """Return the centers (k, d), box units, that the first iteration starts from.
+    """Return the centers (k, d), box units, for the first iteration.
 
-    Raises ValueError for given ones that do not fit, and for a start from records that are not held.
+    Raises ValueError for given centers that do not fit, and for a start from records that are not in memory.
     """
     start, given, seed = params.start, params.initial_centers, params.start_seed
     return problem.start(params.n_clusters, start=start, initial=given, seed=seed, rng=rng)
 
 
 def from_records(params: StartParams) -> bool:
-    """Say whether the start is made of records; given centers override it."""
+    """Check for a start made of records; given centers override it."""
     return params.start == "records" and params.initial_centers is None
 
 
 def start_caveats(params: StartParams) -> tuple[str, ...]:
-    """Say what the start does to the guarantee."""
+    """Return the caveats about the start."""
     if params.initial_centers is not None:
         return (GIVEN_START_CAVEAT,)
     return (RECORDS_CAVEAT,) if from_records(params) else ()
 
 
-N_ITERATIONS = 5  # T of BLUM and DWORK unless set
+# T of BLUM and DWORK by default.
+N_ITERATIONS = 5
 CENTERED = "sums are taken around the middle of the box, which halves their noise"
 REPLACED = "the noise is made for one record replaced"
 SEEDED = "a third of ε buys a start where the records are"
@@ -189,48 +195,67 @@ class FixedParams(NoisyParams):
 
     @property
     def planned(self) -> int:
-        """T, whatever the records are."""
+        """Return T, which does not depend on the records."""
         return N_ITERATIONS if self.n_iterations is None else self.n_iterations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LloydStep(Step):
-    """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
+    """One iteration, including fields not named `nonprivate_*` for the curator only.
+
+    Arrays have one row per cluster, in box units [0, 1]^d.
+    """
 
     in_box: ClassVar[tuple[str, ...]] = ("previous_centers", "nonprivate_mean", "released_centers")
 
-    iteration: int  # 1, 2, ...
-    epsilon: float  # of this iteration: epsilon_counts + d epsilon_sums; Gaussian noise has no pure epsilon: infinite
-    epsilon_counts: float  # of the k counts together
-    epsilon_sums: float  # of the k sums along one axis
+    # From 1.
+    iteration: int
+    # Budget of this iteration: epsilon_counts + d epsilon_sums. Gaussian noise has no pure epsilon: infinite.
+    epsilon: float
+    # Budget of the k counts together.
+    epsilon_counts: float
+    # Budget of the k sums along one axis.
+    epsilon_sums: float
     previous_centers: Centers  # (k, d)
-    nonprivate_labels: Labels  # (n,) nearest previous center; (0,) where the records come in chunks
+    # Nearest previous center of each record, (n,). (0,) if the records come in chunks.
+    nonprivate_labels: Labels
     nonprivate_counts: Counts  # (k,)
-    nonprivate_mean: Centers  # (k, d); an empty cluster's is the previous center
-    noisy_counts: Counts | None  # (k,) None without noise
-    noisy_sums: FloatArray | None  # (k, d) of x - 1/2; None without noise
+    # (k, d). The mean of an empty cluster is its previous center.
+    nonprivate_mean: Centers
+    # (k,). None without noise.
+    noisy_counts: Counts | None
+    # Sums of x - 1/2, (k, d). None without noise.
+    noisy_sums: FloatArray | None
     released_centers: Centers  # (k, d)
-    nonprivate_cost_before: FloatArray  # (k,) of the clusters at the previous centers, box units squared
-    nonprivate_cost_after: FloatArray  # (k,) of the same clusters at the released centers
-    outcome: str  # "moving"; the last: "planned", or without noise "converged" or "max_iterations"
+    # Costs of the clusters at the previous centers, (k,), box units squared.
+    nonprivate_cost_before: FloatArray
+    # Costs of the same clusters at the released centers, (k,), box units squared.
+    nonprivate_cost_after: FloatArray
+    # "moving"; in the last step "planned" or, without noise, "converged" or "max_iterations".
+    outcome: str
     events: tuple[Event, ...]
-    seeds: CellSeeds | None = None  # the first step's, of a private start
+    # Seeds of a private start, in the first step.
+    seeds: CellSeeds | None = None
 
     @property
     def nonprivate_members(self) -> Labels:
-        """Nearest previous center of each record (n,), by the name that members have which are found on demand."""
+        """Return the nearest previous center of each record (n,), under the name of members computed on demand."""
         return self.nonprivate_labels
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LloydFamilyRelease(CentersRelease):
-    """Centers, and those of every iteration in box units: the box is [0, 1]^d."""
+    """Centers in data units, and the centers of every iteration in box units: the box is [0, 1]^d."""
 
-    start: Centers | None  # (k, d) box units; None when it was made of records or given
+    # (k, d) box units. None if the start was given or made of records.
+    start: Centers | None
     path: FloatArray  # (T, k, d) box units
-    start_packing: Centers | None = None  # (k, d) box units: the public packing of a private start, row i as `start`'s
-    start_cell_counts: Counts | None = None  # (m1 ... md,) noisy, C order; of a private start
-    start_cell_edges: tuple[FloatArray, ...] | None = None  # d of (m_j + 1,), the walls of its cells, box units
+    # Public packing of a private start, (k, d) box units. Its row i belongs to row i of `start`.
+    start_packing: Centers | None = None
+    # Noisy counts of a private start's cells, (m1 ... md,), C order.
+    start_cell_counts: Counts | None = None
+    # Walls of these cells: d arrays (m_j + 1,), box units.
+    start_cell_edges: tuple[FloatArray, ...] | None = None
 
 
 F = TypeVar("F", bound=LloydFamilyRelease)
@@ -238,27 +263,31 @@ F = TypeVar("F", bound=LloydFamilyRelease)
 
 @dataclass(frozen=True, slots=True)
 class SpendingPlan:
-    """How a private method spends its budget."""
+    """Division of a private method's budget."""
 
-    epsilons: tuple[float, ...]  # of each iteration
-    split: Callable[[float, int], LloydBudget]  # (epsilon of an iteration, d) -> its shares
-    events: tuple[Event, ...] = ()  # what making the plan cost
+    # Budget of each iteration.
+    epsilons: tuple[float, ...]
+    # (epsilon of an iteration, d) -> its shares.
+    split: Callable[[float, int], LloydBudget]
+    # Events that paid for the plan.
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisySums:
-    """What one iteration releases, with what it cost."""
+    """Release of one iteration, with its event."""
 
     counts: Counts  # (k,)
-    sums: FloatArray  # (k, d) centered
+    # Sums of x - 1/2, (k, d).
+    sums: FloatArray
     centers: Centers  # (k, d)
     event: Event
 
 
 def joint_split(epsilon: float, d: int) -> LloydBudget:
-    """Split `epsilon` so that counts and sums get noise of one scale, that of the vector (count, sum of x - 1/2).
+    """Split `epsilon` so that counts and sums get the same noise scale, as one vector (count, sum of x - 1/2).
 
-    Its L1 sensitivity is 1 + d/2 (ADD_REMOVE), or 2 + d (REPLACE): the count's part is 1 of 1 + d/2.
+    Its L1 sensitivity is 1 + d/2 (ADD_REMOVE) or 2 + d (REPLACE), so the count gets 1 part of 1 + d/2.
     """
     return LloydBudget(count=epsilon / (1.0 + d / 2.0), sum_per_axis=epsilon / (2.0 + d))
 
@@ -272,7 +301,7 @@ def noisy_steps(
     rng: np.random.Generator,
     n_public: int | None = None,
 ) -> Iterator[LloydStep]:
-    """Yield one step for every budget of `plan(remaining, rng)`; its noise depends on the seed and its number only."""
+    """Yield one step for each budget of `plan(remaining, rng)`; its noise depends only on the seed and its number."""
     start_rng, plan_rng, loop_rng = rng.spawn(3)
     problem = lloyd_problem(points, box)
     centers, seeds, remaining, spent = begin(problem, params, n_public, rng=start_rng)
@@ -307,10 +336,10 @@ def noisy_sums(
     rngs: Sequence[np.random.Generator],
     seeded: bool,
 ) -> NoisySums:
-    """Release every cluster's count and centered sums, empty ones too, each number with noise of its own.
+    """Release every cluster's count and centered sums, also of empty clusters, with independent noise on each number.
 
-    `rngs` are a generator for the counts and one for the sums. After a private start, `seeded`, centers are too good to
-    be moved by noise alone: they go towards the noisy means only as far as noise does not explain.
+    `rngs` has one generator for the counts and one for the sums. After a private start (`seeded`), centers are too good
+    to be moved by noise alone: they move toward the noisy means only as far as noise does not explain.
     """
     k, d = centers.shape
     count_moves, sum_moves = (2.0, 2.0 * BOX_MIDDLE) if adjacency is Adjacency.REPLACE else (1.0, BOX_MIDDLE)
@@ -327,9 +356,10 @@ def noisy_sums(
 
 
 def iteration_event(iteration: int, noises: tuple[Event, ...], n_clusters: int, adjacency: Adjacency) -> Event:
-    """Return what an iteration costs whose `noises` are those of one of disjoint clusters, or under REPLACE of all."""
+    """Return the event of an iteration; `noises` are for one of disjoint clusters, or for all under REPLACE."""
     name = f"iteration {iteration}"
-    if adjacency is Adjacency.REPLACE:  # these sensitivities are of all clusters together
+    # These sensitivities are for all clusters together.
+    if adjacency is Adjacency.REPLACE:
         return SequenceEvent(name, noises)
     return ParallelEvent(name, (SequenceEvent("one cluster", noises),) * n_clusters)
 
@@ -347,9 +377,9 @@ def lloyd_step(
     seeds: CellSeeds | None = None,
     moves: ClusterSums | None = None,
 ) -> LloydStep:
-    """Collect one iteration, with what its clusters cost before and after.
+    """Collect one iteration, with the costs of its clusters before and after.
 
-    `moves` is what was counted of each cluster, and its sum of x - c; None: all of it, and x.
+    `moves`: each cluster's count and sum of x - c over the counted records. None: all records, and sums of x.
     """
     exact = partition.sums if moves is None else moves
     mean = means(exact, centers) if moves is None else centers + means(moves, np.zeros_like(centers))
@@ -399,7 +429,7 @@ def collected(
 def noisy_guarantee(
     params: NoisyParams, spent: float, paper: str, caveats: tuple[str, ...] = (), *, differs: tuple[str, ...] = ()
 ) -> Guarantee:
-    """Claim epsilon as the paper does of what it prints, and prove `spent`, fixed before the run."""
+    """Return a guarantee with the paper's claim of epsilon and a proof of `spent`, which is fixed before the run."""
     adjacency = adjacency_of(params.adjacency)
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {ceiled(2 * spent)}-private."

@@ -1,7 +1,7 @@
 """SuLQ k-means: Lloyd with the same Laplace noise on counts and sums, and the same budget in every iteration.
 
 Blum, Dwork, McSherry & Nissim, "Practical Privacy: The SuLQ Framework", 2005, with the noise of pure epsilon. Sums of
-x - 1/2 have half the sensitivity of sums of x, and so need half the noise.
+x - 1/2 have half the sensitivity of sums of x, so they need half the noise.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ Step = LloydStep
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[LloydFamilyRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
 
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
@@ -47,7 +47,7 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
-    """Yield one `LloydStep` an iteration, each with 1 / T of what the start leaves of epsilon."""
+    """Yield one `LloydStep` per iteration, each with 1 / T of the epsilon left by the start."""
 
     def plan(remaining: Remaining, _rng: np.random.Generator) -> SpendingPlan:
         return SpendingPlan((remaining.epsilon / params.planned,) * params.planned, joint_split)

@@ -1,25 +1,25 @@
-"""DP-EM for Gaussian mixtures: EM whose counts, sums and second moments get Gaussian noise in each iteration.
+"""DP-EM for Gaussian mixtures: EM with Gaussian noise on counts, sums and second moments in each iteration.
 
 Park, Foulds, Chaudhuri & Welling, "DP-EM: Differentially Private Expectation Maximization" (AISTATS 2017).
 
 Notation, paper -> code: J -> n_iterations, K -> n_clusters, pi, mu, Sigma -> `Mixture`, gamma -> responsibilities r.
 
-The paper perturbs weights, means and covariances after dividing by N_k, with noise for 2/N_k: a noise scale that
-follows from records. Here the statistics get the noise, and dividing is post-processing: counts N_k = sum_x r_k, sums
+The paper perturbs weights, means and covariances after the division by N_k, with noise for 2/N_k, so its noise scale
+depends on records. Here the statistics get the noise, and the division is post-processing: counts N_k = sum_x r_k, sums
 S_k = sum_x r_k x, and second moments Q_k = sum_x r_k (x_i x_j) for i <= j. Then
 pi_k = N_k / sum_l N_l,  mu_k = S_k / N_k,  Sigma_k = Q_k / N_k - mu_k mu_k', with eigenvalues repaired.
 
-Why it is (epsilon, delta)-DP. Records are clipped into the public box and scaled to [-1, 1]^d. The mixture of an
-iteration follows from public inputs and earlier releases; for a record x it fixes r(x) >= 0 with |r|_1 = 1, whatever
-the other records are. q(x) = (x_i x_j) for i <= j. One record is part of the statistics by r, r x' and r q':
+Why it is (epsilon, delta)-DP. Records are clipped to the public box and scaled to [-1, 1]^d. The mixture of an
+iteration follows from public inputs and earlier releases. For a record x it fixes r(x) >= 0 with |r|_1 = 1, for any
+other records. q(x) = (x_i x_j) for i <= j. One record contributes r, r x' and r q' to the statistics:
 - ADD_REMOVE: |r|_2 <= 1, so they move by at most 1, |x| <= sqrt(d) and |q| <= sqrt(d (d+1) / 2) in L2.
 - REPLACE, x by y, r by s: |r - s|^2 <= 2 because r.s >= 0; the sums move by at most |x| + |y| <= 2 sqrt(d). For second
   moments |r q(x)' - s q(y)'|^2 = |r|^2 |q(x)|^2 + |s|^2 |q(y)|^2 - 2 (r.s) (q(x).q(y)) <= d (d+1), because
   q(x).q(y) = (sum_i x_i^2 y_i^2 + (x.y)^2) / 2 >= 0.
-Noise of sigma = sensitivity / sqrt(share / J) mu makes each of the three sqrt(share / J) mu-GDP, and as the shares add
-up to 1 an iteration mu / sqrt(J)-GDP and J of them, adaptively, mu-GDP (Dong, Roth & Su 2022, corollary 3.3). J and mu
-are fixed before the first one; mu is the largest that keeps delta with the epsilon that the number of records has left,
-which is counted with noise only where delta follows from it. All else is post-processing.
+Noise of sigma = sensitivity / sqrt(share / J) mu makes each of the three sqrt(share / J) mu-GDP. The shares add up to
+1, so an iteration is mu / sqrt(J)-GDP, and J of them, adaptively, are mu-GDP (Dong, Roth & Su 2022, corollary 3.3). J
+and mu are fixed before the first iteration. mu is the largest value that keeps delta with the epsilon left after the
+record count; records are counted with noise only if delta depends on their number. The rest is post-processing.
 """
 
 import functools
@@ -75,11 +75,16 @@ from dpviz.solvers import (
 
 TITLE = "DP-EM (mixture)"
 PAPER = "Park, Foulds, Chaudhuri & Welling, DP-EM: Differentially Private Expectation Maximization"
-N_ITERATIONS = 5  # J unless set; ours: with the 10 of the authors' code the noise of each is larger by sqrt(2)
-COUNT_SHARE, SUM_SHARE, SQUARE_SHARE = 0.1, 0.4, 0.5  # of an iteration's mu^2; ours
-VARIANCE_FLOOR = 1e-3  # eigenvalues of covariances in [-1, 1]^d; the authors' code
-PRIOR_SHARE = 0.1  # of the start's variance: how far true covariances are taken to lie from it; ours
-FIRM_SCALES = 4.0  # a component whose noisy count is below this many sigma stays where it is; ours
+# J by default. Our choice: with the 10 of the authors' code, the noise of each iteration is larger by sqrt(2).
+N_ITERATIONS = 5
+# Shares of an iteration's mu^2. Our choice.
+COUNT_SHARE, SUM_SHARE, SQUARE_SHARE = 0.1, 0.4, 0.5
+# Smallest eigenvalue of a covariance in [-1, 1]^d, from the authors' code.
+VARIANCE_FLOOR = 1e-3
+# Assumed distance of true covariances from the start's, as a share of the start's variance. Our choice.
+PRIOR_SHARE = 0.1
+# A component stays in place if its noisy count is below this many sigma. Our choice.
+FIRM_SCALES = 4.0
 
 DIFFERS = (
     "noise is added before the division by a component's count, the start is public, covariances lean on the start's "
@@ -93,7 +98,7 @@ LOCAL_CAVEAT = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(ApproxParams):
-    """Parameters, all public; `start_seed` is that of the packed means."""
+    """Parameters, all public; `start_seed` is the seed of the packed means."""
 
     n_iterations: int | None = whole(f"Iterations J of EM. None: {N_ITERATIONS}.", least=1)
 
@@ -102,24 +107,33 @@ class Params(ApproxParams):
 class MixtureRelease(CentersRelease):
     """The means in data units with their noisy counts, and the whole mixture."""
 
-    mixture: Mixture  # [-1, 1]^d: the box, centered and scaled
+    # In [-1, 1]^d: the box, centered and scaled.
+    mixture: Mixture
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EmStep(MovedCenters):
-    """One iteration, curator only whatever a field's name; everything but the centers is in [-1, 1]^d."""
+    """One iteration, including fields not named `nonprivate_*` for the curator only.
 
-    iteration: int  # 1, 2, ...
-    nonprivate_labels: Labels  # (n,) likeliest component before the iteration
-    nonprivate_moments: FloatArray  # (K, F) counts, sums and second moments, as `solvers.features` orders them
+    Everything except the centers is in [-1, 1]^d.
+    """
+
+    # From 1.
+    iteration: int
+    # Most likely component of each record before the iteration, (n,).
+    nonprivate_labels: Labels
+    # Counts, sums and second moments, (K, F), in the order of `solvers.features`.
+    nonprivate_moments: FloatArray
     noisy_moments: FloatArray  # (K, F)
-    counts: Counts  # (K,) noisy
-    mixture: Mixture  # after the iteration
+    # Noisy, (K,).
+    counts: Counts
+    # Mixture after the iteration.
+    mixture: Mixture
     events: tuple[Event, ...]
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[MixtureRelease, EmStep]:
-    """Fit a mixture to `points` (n, d), clipped into the public `box`, with (epsilon, delta)-DP; centers are its means.
+    """Fit a mixture to `points` (n, d), clipped to the public `box`, with (epsilon, delta)-DP; centers are its means.
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
@@ -138,29 +152,30 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[EmStep]:
-    """Yield one `EmStep` an iteration."""
+    """Yield one `EmStep` per iteration."""
     return _DpEmRun.start_run(points, box, params, rng=rng).steps()
 
 
 def sensitivities(d: int, adjacency: Adjacency) -> tuple[float, float, float]:
-    """Return how far in L2 one record moves all counts, all sums and all second moments: see the proof."""
+    """Return the L2 sensitivities of all counts, all sums and all second moments to one record: see the proof."""
     if adjacency is Adjacency.REPLACE:
         return math.sqrt(2.0), 2.0 * math.sqrt(d), math.sqrt(d * (d + 1.0))
     return 1.0, math.sqrt(d), math.sqrt(d * (d + 1.0) / 2.0)
 
 
 def m_step(moments: FloatArray, before: Mixture, start: Mixture, sigmas: tuple[float, float, float]) -> Mixture:
-    """Return the mixture of noisy `moments` (K, F), whose counts, sums and second moments have noise of `sigmas`.
+    """Return the mixture for noisy `moments` (K, F) with noise of `sigmas` on counts, sums and second moments.
 
-    A component whose count is not clear of its noise stays where it was `before`. Each covariance is drawn to that of
-    the public `start` by the share v / (v + t^2) that noise has in it: v = d (sigma / N_k)^2 is the squared norm, up to
-    a factor, of a symmetric matrix of noise, and t is PRIOR_SHARE of the start's variance. Without noise this is EM's
-    step, but for variances below VARIANCE_FLOOR. Post-processing.
+    A component stays as `before` if its count does not stand out from its noise. Each covariance is pulled toward the
+    covariance of the public `start` by the share v / (v + t^2) of noise in it: v = d (sigma / N_k)^2 is the squared
+    norm, up to a factor, of a symmetric noise matrix, and t is PRIOR_SHARE of the start's variance. Without noise this
+    is EM's step, except for variances below VARIANCE_FLOOR. Post-processing.
     """
     d, (count_sigma, _, square_sigma) = before.d, sigmas
     counts, sums, squares = unpacked(moments, d)
     weights = np.maximum(counts, count_sigma)
-    if not weights.any():  # no records and no noise
+    # No records and no noise.
+    if not weights.any():
         return before
     firm = counts > FIRM_SCALES * count_sigma
     safe = np.where(firm, counts, 1.0)
@@ -174,15 +189,19 @@ def m_step(moments: FloatArray, before: Mixture, start: Mixture, sigmas: tuple[f
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _DpEmRun(Confidential):
-    """What is fixed before the first iteration."""
+    """State that is fixed before the first iteration."""
 
     data: MomentRecords  # [-1, 1]^d
     box: Box
-    start: Mixture  # [-1, 1]^d, public
+    # Public, in [-1, 1]^d.
+    start: Mixture
     adjacency: Adjacency
-    delta: float  # that the noise is made for
-    most_delta: float  # whatever noisy number delta follows
-    mu: float  # of all iterations together
+    # Delta for which the noise is made.
+    delta: float
+    # Largest delta over all noisy numbers of records.
+    most_delta: float
+    # mu of all iterations together.
+    mu: float
     n_iterations: int
     size_events: tuple[Event, ...]
     rng: np.random.Generator
@@ -210,12 +229,13 @@ class _DpEmRun(Confidential):
         )
 
     def steps(self) -> Iterator[EmStep]:
-        """Yield the steps; once, because noise is drawn."""
+        """Yield the steps. Call it only once, because it draws noise."""
         mixture = self.start
         for iteration in range(1, self.n_iterations + 1):
             exact, labels = soft_moments(self.data, mixture)
             noises = self._noises(iteration)
-            parts = np.split(exact, [1, 1 + mixture.d], axis=1)  # counts, sums, second moments
+            # Counts, sums, second moments.
+            parts = np.split(exact, [1, 1 + mixture.d], axis=1)
             noisy = np.concatenate(
                 [
                     gaussian(part, sigma=event.sigma, rng=part_rng)

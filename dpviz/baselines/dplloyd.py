@@ -1,4 +1,4 @@
-"""DPLloyd: Lloyd with Laplace noise, the budget split between counts and sums by the error that each one causes.
+"""DPLloyd: Lloyd with Laplace noise and a budget split between counts and sums by the error of each.
 
 Su, Cao, Li, Bertino & Jin, "Differentially Private k-Means Clustering", CODASPY 2016, section 3. The number of
 iterations follows from the number of records, which must be public: given, known under REPLACE, or counted with noise.
@@ -42,14 +42,15 @@ class Params(NoisyParams):
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[LloydFamilyRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
 
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
-    used = params.n_iterations is None or trace[0].seeds is not None  # the number of records
+    # Whether the run uses the number of records.
+    used = params.n_iterations is None or trace[0].seeds is not None
     size = (params.n_public, adjacency_of(params.adjacency))
     caveats = size_caveats(*size) if used else ()
     differs = (size_differs(*size) if used else "",)
@@ -58,10 +59,10 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
-    """Yield one `LloydStep` an iteration, each with the same share of epsilon."""
+    """Yield one `LloydStep` per iteration, each with the same share of epsilon."""
 
     def plan(remaining: Remaining, rng: np.random.Generator) -> SpendingPlan:
-        """Fix T and the budgets; without a public number of records a noisy one is paid for first, if it is not yet."""
+        """Fix T and the budgets; without a public number of records, first release a noisy one unless this was done."""
         epsilon, size, k = remaining.epsilon, remaining.size, params.n_clusters
         if params.n_iterations is not None:
             return _even(epsilon, params.n_iterations)

@@ -1,7 +1,7 @@
-"""k-means with halving budgets: iteration t spends epsilon / 2^t, so that it may go on for ever within epsilon.
+"""k-means with halving budgets: iteration t spends epsilon / 2^t, so it could go on forever within epsilon.
 
-Dwork, "A Firm Foundation for Private Data Analysis", 2011. The noise is that of `blum`; T iterations spend
-epsilon (1 - 2^-T), and the last ones see little but noise.
+Dwork, "A Firm Foundation for Private Data Analysis", 2011. The noise is the same as in `blum`. T iterations spend
+epsilon (1 - 2^-T), and the last iterations see little except noise.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ Step = LloydStep
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[LloydFamilyRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
 
     The release is epsilon (1 - 2^-T)-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made
     of records; a private start spends its share first. Raises ValueError for bad points or centers.
@@ -44,7 +44,8 @@ def fit(
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
     unspent = 0.5 ** len(trace)
-    if starts_private(params.start, params.initial_centers):  # a grid of one cell spends less, never more
+    # A grid of one cell spends less, never more.
+    if starts_private(params.start, params.initial_centers):
         unspent *= (1.0 - SEED_SHARE) * (1.0 if params.adjacency == "replace" else 1.0 - SIZE_SHARE)
     spent = params.epsilon * (1.0 - unspent)
     guarantee = noisy_guarantee(params, spent, PAPER, differs=(CENTERED,))
@@ -52,7 +53,7 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
-    """Yield one `LloydStep` an iteration, the t-th with 1 / 2^t of what the start leaves of epsilon."""
+    """Yield one `LloydStep` per iteration, the t-th with 1 / 2^t of the epsilon left by the start."""
 
     def plan(remaining: Remaining, _rng: np.random.Generator) -> SpendingPlan:
         return SpendingPlan(tuple(remaining.epsilon * 0.5**t for t in range(1, params.planned + 1)), joint_split)

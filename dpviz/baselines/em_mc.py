@@ -1,29 +1,28 @@
-"""EM-MC: max cover on grids by the exponential mechanism, then one noisy average for each cluster.
+"""EM-MC: maximum cover on grids by the exponential mechanism, then one noisy average for each cluster.
 
 Nguyen, Chaturvedi & Xu, "Differentially Private k-Means via Exponential Mechanism and Max Cover" (AAAI 2021). This is
 a small implementation: the paper's constants are for its proofs, so projection, scales and picks are parameters here.
 
-The records are projected onto a few public random axes. For each scale a grid covers the projected box; the ball round
-a grid point reaches as far as the farthest corner of its cell, so that every place is covered. Grid points are picked
-one after the other, good ones cover many records that no earlier pick of the same scale covers. All picks are counted
-with noise, k-means on the weighted picks makes k groups of them, and each group's records are averaged with noise in
-all axes.
+The records are projected onto a few public random axes. For each scale a grid covers the projected box. The ball around
+a grid point reaches the farthest corner of its cell, so every place is covered. The method picks grid points one after
+the other; good picks cover many records that no earlier pick of the same scale covers. All picks are counted with
+noise, k-means on the weighted picks makes k groups, and each group's records are averaged with noise in all axes.
 
 Notation, paper -> code: r -> the cells' half diagonal, C -> picks (scales times k of them), k -> n_clusters.
 
-Why it is (epsilon, delta)-DP. Records are clipped into the box and scaled to [0, 1]^d. Axes and grids are public.
-1. A number of records is public or noisy: SIZE_SHARE of epsilon. Delta follows from it, and with the epsilon that is
-   left the rho of zero-concentrated DP that keeps both (Bun & Steinke 2016); what follows shares rho.
-2. A pick is the exponential mechanism. Its scores are numbers of records not covered yet, and which those are follows
-   from earlier picks. ADD_REMOVE: adding a record moves scores by 0 or 1, all upwards, so weights exp(epsilon score)
+Why it is (epsilon, delta)-DP. Records are clipped to the box and scaled to [0, 1]^d. Axes and grids are public.
+1. The number of records is public or noisy: SIZE_SHARE of epsilon. It determines delta and, with the remaining epsilon,
+   the rho of zero-concentrated DP that keeps both (Bun & Steinke 2016). The next steps share rho.
+2. A pick is an exponential mechanism. Its scores are numbers of records not covered yet; earlier picks determine these
+   records. ADD_REMOVE: adding a record moves scores by 0 or 1, all upward, so weights exp(epsilon score)
    change by factors from 1 to e^epsilon and probabilities by at most e^epsilon either way: sensitivity 1/2 in the
    mechanism's exp(epsilon score / (2 sensitivity)). REPLACE: scores move by at most 1 up or down: sensitivity 1.
-   Either way the log-ratios span epsilon: epsilon^2/8 a pick (bounded range; Cesar & Rogers 2021).
+   In both cases the log-ratios span epsilon: epsilon^2/8 per pick (bounded range; Cesar & Rogers 2021).
 3. Each record counts for its nearest pick: one count moves by 1 (REPLACE: two), with discrete Laplace noise
    (`_base`), epsilon^2/2 each.
-4. A group is a set of picks, so its noisy count is a sum of released ones. The sums of x - 1/2 over groups, which are
+4. A group is a set of picks, so its noisy count is a sum of released counts. The sums of x - 1/2 over groups, which are
    disjoint, get Gaussian noise: mu^2/2 (sensitivity: `_base.sums_event`).
-The shares of rho add up to 1. k-means on the picks and the fallback for groups that look empty are post-processing.
+The shares of rho add up to 1. k-means on the picks and the fallback for apparently empty groups are post-processing.
 """
 
 import itertools
@@ -80,8 +79,10 @@ from dpviz.solvers.weighted import spread_start, weighted_kmeans
 
 TITLE = "EM-MC"
 PAPER = "Nguyen, Chaturvedi & Xu, Differentially Private k-Means via Exponential Mechanism and Max Cover (AAAI 2021)"
-COUNT_SHARE, PICK_SHARE, AVERAGE_SHARE = 0.2, 0.2, 0.6  # the artefact's shares of epsilon; of rho here
-RESTARTS = 8  # k-means++ starts on the picks; ours
+# The artifact's shares of epsilon; here, shares of rho.
+COUNT_SHARE, PICK_SHARE, AVERAGE_SHARE = 0.2, 0.2, 0.6
+# Starts of k-means++ on the picks. Our choice.
+RESTARTS = 8
 
 SMALL_CAVEAT = (
     "A small implementation: a few projected axes and a few grids. The paper's scales and constants, which its error "
@@ -95,7 +96,7 @@ AXES_CAVEAT = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(ApproxParams):
-    """Parameters, all public; `start_seed` is that of the axes and of the k-means starts."""
+    """Parameters, all public; `start_seed` is the seed of the axes and of the k-means starts."""
 
     n_axes: int = knob(
         3, "Axes of the grid", "Random axes that candidates lie along.", low=1, high=3, minimum=1, maximum=3
@@ -107,23 +108,32 @@ class Params(ApproxParams):
 
 @dataclass(frozen=True, slots=True)
 class EmMcShares:
-    """What each mechanism may spend; fixed before the first pick."""
+    """Budget of each mechanism, fixed before the first pick."""
 
-    pick_epsilon: float  # of one pick
-    count_epsilon: float  # of one count
-    mu: float  # of the averages
+    # Budget of one pick.
+    pick_epsilon: float
+    # Budget of one count.
+    count_epsilon: float
+    # mu of the averages.
+    mu: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaleStep(Step):
     """The picks of one grid, in projected units; curator only."""
 
-    scale: int  # 0, 1, ...
-    side: int  # cells along each axis
-    candidates: Points  # (M, p) grid points, public
-    picks: Indices  # (k,) of the candidates
-    nonprivate_scores: FloatArray  # (k, M) records that each candidate would newly cover, before each pick
-    nonprivate_covered: Counts  # (k,) records that each pick newly covered
+    # From 0.
+    scale: int
+    # Cells along each axis.
+    side: int
+    # Grid points, (M, p), public.
+    candidates: Points
+    # Indices of the picked candidates, (k,).
+    picks: Indices
+    # Number of records that each candidate would newly cover, before each pick, (k, M).
+    nonprivate_scores: FloatArray
+    # Number of records that each pick newly covered, (k,).
+    nonprivate_covered: Counts
     events: tuple[Event, ...]
 
 
@@ -133,29 +143,37 @@ class AverageStep(Step):
 
     in_box: ClassVar[tuple[str, ...]] = ("lifted_centers", "released_centers")
 
-    picked: Points  # (P, p) projected units, all scales
-    nonprivate_labels: Labels  # (n,) nearest pick
+    # Picks of all scales, (P, p), projected units.
+    picked: Points
+    # Nearest pick of each record, (n,).
+    nonprivate_labels: Labels
     nonprivate_counts: Counts  # (P,)
     noisy_counts: Counts  # (P,)
-    groups: Labels  # (P,) cluster of each pick
-    nonprivate_sums: FloatArray  # (k, d) of x - 1/2
+    # Cluster of each pick, (P,).
+    groups: Labels
+    # Sums of x - 1/2, (k, d).
+    nonprivate_sums: FloatArray
     cluster_counts: Counts  # (k,)
-    lifted_centers: Centers  # (k, d) the groups' centers from the picks alone: where a group that looks empty stays
+    # Centers of the groups from the picks alone, (k, d). An apparently empty group stays there.
+    lifted_centers: Centers
     released_centers: Centers  # (k, d)
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CoverRelease(CentersRelease):
-    """Centers in data units, and the counted picks that they come from."""
+    """Centers in data units, and the counted picks behind them."""
 
-    axes: FloatArray  # (p, d) public, orthonormal, box units
-    picked: Points  # (P, p) along these axes, 0 at the box's middle
-    picked_counts: Counts  # (P,) noisy
+    # (p, d), public, orthonormal, box units.
+    axes: FloatArray
+    # (P, p) along these axes, with 0 at the center of the box.
+    picked: Points
+    # Noisy, (P,).
+    picked_counts: Counts
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[CoverRelease, Step]:
-    """Cluster `points` (n, d), clipped into the public `box`, with (epsilon, delta)-DP under `params.adjacency`.
+    """Cluster `points` (n, d), clipped to the public `box`, with (epsilon, delta)-DP under `params.adjacency`.
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
@@ -194,9 +212,9 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
 
 
 def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> EmMcShares:
-    """Share the rho that keeps `budget`: PICK_SHARE for all picks, COUNT_SHARE for the counts, the rest for averages.
+    """Divide the rho that keeps `budget`: PICK_SHARE for all picks, COUNT_SHARE for the counts, the rest for averages.
 
-    epsilon^2/8 a pick; epsilon^2/2 a count, of which REPLACE moves two; mu^2/2.
+    A pick costs epsilon^2/8, a count epsilon^2/2 (REPLACE moves two counts), and the averages mu^2/2.
     """
     rho = zcdp_rho_for(budget)
     n_counts = 1 if adjacency is Adjacency.ADD_REMOVE else 2
@@ -207,8 +225,10 @@ def shares_of(budget: Budget, n_picks: int, adjacency: Adjacency) -> EmMcShares:
     )
 
 
-ROUNDING = 1e-9  # of a ball's radius: a record in a cell's corner is covered
-AT_ONCE = 2**18  # pairs of a record and a nearby cell that are looked at together; ours
+# Relative increase of a ball's radius, so that it covers a record in a cell's corner.
+ROUNDING = 1e-9
+# Pairs of a record and a nearby cell in one batch. Our choice.
+AT_ONCE = 2**18
 _NONE: Indices = np.empty(0, dtype=np.intp)
 
 
@@ -216,13 +236,14 @@ _NONE: Indices = np.empty(0, dtype=np.intp)
 class Lists(Confidential):
     """Rows of different lengths, one after the other."""
 
-    ends: Indices  # (rows + 1,) row i is values[ends[i] : ends[i + 1]]
+    # (rows + 1,). Row i is values[ends[i] : ends[i + 1]].
+    ends: Indices
     values: Indices
 
     @classmethod
     def from_pairs(cls, rows: Indices, values: Indices, n_rows: int) -> "Lists":
         """Put each of `values` into its row."""
-        # Few different rows fit into 16 bits, and those NumPy sorts by counting.
+        # NumPy sorts 16-bit row numbers by counting; they suffice for few different rows.
         order = np.argsort(rows.astype(np.uint16) if n_rows <= 2**16 else rows, kind="stable")
         ends = np.zeros(n_rows + 1, dtype=np.intp)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=ends[1:])
@@ -242,39 +263,44 @@ class Lists(Confidential):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cover(Confidential):
-    """A grid and who covers whom. Curator only, but for the grid."""
+    """Grid with the records that each candidate covers. Curator only, except for the grid."""
 
-    side: int  # cells along each axis
-    candidates: Points  # (M, p) the cells' middles, C order
-    by_candidate: Lists  # M rows: the records that each candidate covers
-    by_record: Lists  # n rows: the candidates that cover each record
+    # Cells along each axis.
+    side: int
+    # Centers of the cells, (M, p), C order.
+    candidates: Points
+    # M rows: the records that each candidate covers.
+    by_candidate: Lists
+    # n rows: the candidates that cover each record.
+    by_record: Lists
 
     @property
     def scores(self) -> Counts:
-        """How many records (M,) each candidate covers."""
+        """Return the number of records that each candidate covers, (M,)."""
         return np.diff(self.by_candidate.ends).astype(np.float64)
 
     def fresh(self, candidate: int, uncovered: Counts) -> Indices:
-        """Return the records that one candidate covers and that are left; `left` (n,) is 1 or 0 for each record."""
+        """Return the records that one candidate would newly cover; `uncovered` (n,) is 1 or 0 for each record."""
         records = self.by_candidate.row(candidate)
         return records[uncovered[records] > 0]
 
     def lost(self, records: Indices) -> Counts:
-        """Return by how much the scores (M,) fall when these records are covered."""
+        """Return the decrease of the scores (M,) if these records are covered."""
         return np.bincount(self.by_record.rows(records), minlength=len(self.candidates)).astype(np.float64)
 
 
 def covers(places: Points, reach: FloatArray, side: int) -> Cover:
-    """Lay side^p cells over [-reach, reach] (p,) and find for each of `places` (n, p) whose ball it is in.
+    """Lay side^p cells over [-reach, reach] (p,) and find the balls that contain each of `places` (n, p).
 
-    A ball's radius is half a cell's diagonal. Only cells whose middle is that near can cover it.
+    A ball's radius is half a cell's diagonal. Only cells with a center within this radius can cover a place.
     """
     p, widths = len(reach), 2.0 * reach / side
     radius = (1.0 + ROUNDING) * algebra.length(widths) / 2.0
     own = np.clip(((places + reach) / widths).astype(np.intp), 0, side - 1)  # (n, p)
     spans = [range(-span, span + 1) for span in (int(radius / width + 0.5) for width in widths)]
     offsets = np.array(list(itertools.product(*spans)), dtype=np.intp)  # (o, p)
-    strides = side ** np.arange(p - 1, -1, -1)  # (p,) of a cell's number
+    # Strides of a cell's number, (p,).
+    strides = side ** np.arange(p - 1, -1, -1)
     cells, records = [], []
     rows = max(1, AT_ONCE // len(offsets))
     for first in range(0, len(places), rows):
@@ -290,20 +316,24 @@ def covers(places: Points, reach: FloatArray, side: int) -> Cover:
     by_candidate = Lists.from_pairs(cell_of, record, side**p)
     ends = np.zeros(len(places) + 1, dtype=np.intp)
     np.cumsum(np.bincount(record, minlength=len(places)), out=ends[1:])
-    return Cover(side, frozen(middles), by_candidate, Lists(ends, cell_of))  # records came in their order
+    # The records are already in order.
+    return Cover(side, frozen(middles), by_candidate, Lists(ends, cell_of))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _EmMcRun(Confidential):
-    """What stays the same over the steps."""
+    """State that stays the same in all steps."""
 
     unit: Points  # (n, d)
-    places: Points  # (n, p) along the axes
+    # (n, p) along the axes.
+    places: Points
     axes: FloatArray  # (p, d)
     params: Params
     adjacency: Adjacency
-    delta: float  # that the noise is made for
-    most_delta: float  # whatever noisy number delta follows
+    # Delta for which the noise is made.
+    delta: float
+    # Largest delta over all noisy numbers of records.
+    most_delta: float
     shares: EmMcShares
     size_events: tuple[Event, ...]
     rng: np.random.Generator
@@ -333,9 +363,10 @@ class _EmMcRun(Confidential):
         )
 
     def steps(self) -> Iterator[ScaleStep | AverageStep]:
-        """Yield the steps; once, because noise is drawn."""
+        """Yield the steps. Call it only once, because it draws noise."""
         *scale_rngs, last_rng = self.rng.spawn(self.params.n_scales + 1)
-        reach = np.abs(self.axes).sum(axis=1) / 2.0  # (p,) the projected box is [-reach, reach]
+        # The projected box is [-reach, reach], (p,).
+        reach = np.abs(self.axes).sum(axis=1) / 2.0
         picked = []
         for scale, scale_rng in enumerate(scale_rngs):
             cover = covers(self.places, reach, 2 ** (scale + 2))
@@ -345,7 +376,7 @@ class _EmMcRun(Confidential):
         yield self._average(np.concatenate(picked), rng=last_rng)
 
     def _pick(self, scale: int, cover: Cover, *, rng: np.random.Generator) -> ScaleStep:
-        """Pick k grid points, each with probability ~ exp(epsilon times what it would newly cover)."""
+        """Pick k grid points, each with probability ~ exp(epsilon times the number of newly covered records)."""
         k, epsilon = self.params.n_clusters, self.shares.pick_epsilon
         sensitivity = 0.5 if self.adjacency is Adjacency.ADD_REMOVE else 1.0
         uncovered = np.ones(len(self.places))

@@ -1,19 +1,20 @@
 """EUGkM (Su, Cao, Li, Bertino & Jin, "Differentially Private k-Means Clustering", CODASPY 2016, section 4).
 
-Epsilon buys one noisy histogram on a grid; k-means then runs on the cells and sees no record.
+Epsilon pays for one noisy histogram on a grid. Then k-means runs on the cells and sees no record.
 
-`grid="even"` is the paper's: equal cells, as many along every axis. Where columns are many or skewed, most of its cells
-are empty and records share the few others. `grid="fitted"` (ours) buys noisy marginals first, for MARGINAL_SHARE of
-epsilon, and cuts each axis where and as often as they say (see `grids`). Distances are then those of the data: a cut
-along a wide axis is worth more than one along a narrow axis. With too few records for two bins a marginal the grid is
-even. `grid="nested"` (ours, the default) counts few of such cells, for OUTER_SHARE of what is left, and cuts each of
-them by its noisy count (see `nested`): many thin clusters get cells of their own. With many columns or few records it
-is as "fitted" (see `worth_nesting`). In both, a grid of few cells has several places for the records of each (see
-`spread_within`): k-means on so few middles finds no clusters smaller than a cell, and leaves centers over.
+`grid="even"` is the paper's grid: equal cells, as many along every axis. With many or skewed columns, most of its cells
+are empty and records share the few others. `grid="fitted"` (our choice) first releases noisy marginals, for
+MARGINAL_SHARE of epsilon, and cuts each axis according to them (see `grids`). Distances are then in the data's units: a
+cut along a wide axis is worth more than a cut along a narrow axis. With too few records for two bins per marginal, the
+grid is even. `grid="nested"` (our choice and the default) counts few of these cells, for OUTER_SHARE of the rest, and
+divides each by its noisy count (see `nested`), so many thin clusters get their own cells. With many columns or few
+records it equals "fitted" (see `worth_nesting`). In both, a grid of few cells has several places for the records of
+each cell (see `spread_within`), because k-means on so few cell centers finds no clusters smaller than a cell, and has
+centers left over.
 
-`cells="published"` takes every cell with a positive noisy count for a place with records, `cells="largest"` (ours, the
-default) only the largest ones, until they hold the noisy number of records: see `heaviest`. Inertia beside KMeans',
-published / largest on even grids (geometric means over six kinds of data, `python -m benchmarks.grid`):
+`cells="published"` gives weight to every cell with a positive noisy count, and `cells="largest"` (our choice and the
+default) only to the largest cells, until they contain the noisy number of records: see `heaviest`. Inertia relative to
+KMeans, published / largest on even grids (geometric means over six kinds of data, `python -m benchmarks.grid`):
 
     d  n         eps 0.1      0.3          1            3
     2  150       3.58 / 3.61  3.27 / 3.27  2.36 / 2.36  1.45 / 1.44
@@ -25,17 +26,17 @@ published / largest on even grids (geometric means over six kinds of data, `pyth
     3  10000     1.32 / 1.26  1.19 / 1.06  1.21 / 1.03  1.22 / 1.01
     3  100000    1.20 / 1.04  1.22 / 1.02  1.29 / 1.03  1.09 / 1.00
 
-In one dimension the two agree within 0.3 %. At n eps = 15 all is noise, the grid has a few cells, and the differences
-are within two standard errors; "largest" is ahead wherever the grid tells records from empty space.
+In one dimension the two agree within 0.3 %. At n eps = 15 everything is noise, the grid has a few cells, and the
+differences are within two standard errors; "largest" is better whenever the grid separates records from empty space.
 
 Notation, paper -> code: M -> cells_per_axis^d, N -> n_records, theta = 10 -> `grids.CELL_WEIGHT`, k -> n_clusters.
 
-Why it is epsilon-DP. Points are clipped into the public box; the grid follows from public parameters and a public or
+Why it is epsilon-DP. Points are clipped to the public box. The grid follows from public parameters and a public or
 noisy number of records whose cost is part of epsilon, and from the noisy marginals if it is fitted: one record is in
-one bin of each of d marginals, so that Laplace noise of scale d/eps_m on every bin is eps_m-DP. One record is in
-exactly one cell of a grid that is public by then. A nested grid is two such grids, the second one cut by the first
-one's noisy counts, each with an epsilon of its own (composition).
-- ADD_REMOVE: adding it moves one count by 1. Laplace noise of scale 1/eps on every cell, empty ones too, is eps-DP.
+one bin of each of d marginals, so Laplace noise of scale d/eps_m on every bin is eps_m-DP. One record is in
+exactly one cell of a grid that is public by then. A nested grid is two such grids, the second cut by the noisy counts
+of the first, each with its own epsilon (composition).
+- ADD_REMOVE: adding it moves one count by 1. Laplace noise of scale 1/eps on every cell, also an empty one, is eps-DP.
 - REPLACE: changing it moves at most two counts, by 1 each: L1 sensitivity 2, scale 2/eps.
 The starts, the weighted k-means, the choice of the best run and the clusters' counts see noisy counts only:
 post-processing. A noisy number of records costs 2 % of epsilon and its rest goes to the cells (composition).
@@ -110,7 +111,7 @@ ONE_CELL_CAVEAT = (
     "The grid has one cell: the run says how many records there are, with noise, and nothing of where they lie. The "
     "centers are public: no record moves them."
 )
-# Said of every run: whether they are bought is decided by ε, the number of columns, and a noisy or public number.
+# These clauses are for every run: ε, the number of columns and a noisy or public number decide about the purchase.
 FITTED = (
     f"where the noisy or public number of records is enough for it, {100.0 * MARGINAL_SHARE:g} % of ε buys noisy "
     "marginals that the grid follows"
@@ -149,7 +150,7 @@ class Params(OneShotParams):
 
     @property
     def is_even(self) -> bool:
-        """Whether the grid is even whatever the records are, and a cell's records stand in its middle."""
+        """Check for an even grid for all records, with a cell's records in its center."""
         return self.grid == "even" or self.cells_per_axis is not None
 
 
@@ -157,8 +158,10 @@ class Params(OneShotParams):
 class GridRelease(CentersRelease):
     """Centers in data units, the noisy count of each cluster, and the whole noisy grid over the box."""
 
-    noisy_cell_counts: Counts  # (m,) may be negative
-    grid: CellGrid | NestedGrid  # which follows from public inputs and noisy counts
+    # (m,). May be negative.
+    noisy_cell_counts: Counts
+    # Depends only on public inputs and noisy counts.
+    grid: CellGrid | NestedGrid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,25 +170,31 @@ class GridStep(Step):
 
     in_box: ClassVar[tuple[str, ...]] = ("previous_centers", "released_centers")
 
-    iteration: int  # from 1; 0 where no cell weighed and nothing moved
+    # From 1; 0 if all weights are 0 and nothing moved.
+    iteration: int
     nonprivate_cell_counts: Counts  # (m,)
     noisy_cell_counts: Counts  # (m,)
     grid: CellGrid | NestedGrid
-    units: FloatArray  # (d,) what a box unit along each axis is worth in a distance
+    # Weight of one box unit along each axis in a distance, (d,).
+    units: FloatArray
     previous_centers: Centers  # (k, d)
     released_centers: Centers  # (k, d)
-    noisy_cost: float  # of the released centers, on the cells that weigh
-    capped: bool  # the rule asked for more than MAX_CELLS
-    events: tuple[Event, ...]  # all in the first step
+    # Cost of the released centers on the cells with positive weight.
+    noisy_cost: float
+    # Whether the rule asked for more than MAX_CELLS.
+    capped: bool
+    # All events are in the first step.
+    events: tuple[Event, ...]
 
 
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[GridRelease, GridStep]:
-    """Cluster `points` (n, d), clipped into the public `box`, with epsilon-DP under `params.adjacency`.
+    """Cluster `points` (n, d), clipped to the public `box`, with epsilon-DP under `params.adjacency`.
 
-    The proof is in the module's docstring. In many columns the grid is coarse, in more than 16 it is one cell, and the
-    caveats say so. Points may come in chunks. Raises ValueError for bad points and a grid of more than MAX_CELLS cells.
+    The proof is in the module's docstring. With many columns the grid is coarse, with more than 16 it is one cell, and
+    the caveats report this. Points may come in chunks. Raises ValueError for bad points and a grid of more than
+    MAX_CELLS cells.
     """
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
@@ -193,7 +202,7 @@ def fit(
     places = _places(last.grid, params.is_even)
     each = len(places) // len(last.noisy_cell_counts)
     labels = assign(places * last.units, last.released_centers * last.units)
-    # The counts as they were released, negative ones too: they do not lean to one side.
+    # All released counts, including negative ones, because these sums are unbiased.
     weights = np.repeat(last.noisy_cell_counts / each, each)
     noisy_counts = np.bincount(labels, weights=weights, minlength=params.n_clusters)
     release = GridRelease(
@@ -223,13 +232,13 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
-    """Yield one `GridStep` for each iteration of the weighted k-means; the first carries all that was spent."""
+    """Yield one `GridStep` for each iteration of the weighted k-means; the first has all events."""
     records, adjacency = as_chunks(points, n_features=box.d), adjacency_of(params.adjacency)
     size_rng, noise_rng, start_rng, marginal_rng, outer_rng = rng.spawn(5)
     needed = params.cells_per_axis is None
     size = known_size(records.n, params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)
     side, capped = _side(params, size, box.d)
-    # As published distances are those of the unit box; ours are the data's.
+    # As published, distances are in the unit box. With fitted grids, they are in the data's units.
     units = np.ones(box.d) if params.is_even else frozen(box.widths / box.widths.max())
     plan = _Plan(even_grid((side,) * box.d), size.epsilon, units, (), capped)
     if not params.is_even:
@@ -251,14 +260,17 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Plan(Confidential):
-    """A grid before its cells are counted."""
+    """Grid before its cells are counted."""
 
     grid: CellGrid | NestedGrid
-    epsilon: float  # for the cells
+    # Budget for the cells.
+    epsilon: float
     units: FloatArray
-    events: tuple[LaplaceEvent, ...]  # of the marginals, then of the outer cells; none for an even grid
+    # Events of the marginals, then of the outer cells; empty for an even grid.
+    events: tuple[LaplaceEvent, ...]
     capped: bool
-    outer: Counts | None = None  # noisy, of a nested grid's outer cells
+    # Noisy counts of a nested grid's outer cells.
+    outer: Counts | None = None
 
 
 def _fitted(
@@ -271,9 +283,9 @@ def _fitted(
     again: bool,
     rngs: tuple[np.random.Generator, np.random.Generator],
 ) -> _Plan:
-    """Buy noisy marginals and return the grid they ask for; the even one where they could not be told from noise.
+    """Buy noisy marginals and return a grid fitted to them, or the even grid if noise would hide them.
 
-    `again` buys counts of few large cells, and cuts these once more, where that is worth it.
+    `again` also releases counts of few large cells and divides these cells again, if this is worth its cost.
     """
     plan = fitting(size.epsilon, size.n_records, box.d, sensitivity=2 if adjacency is Adjacency.REPLACE else 1)
     if plan is None:
@@ -288,13 +300,14 @@ def _fitted(
     outer = grid_of(noisy, outer_cells(spent, size.n_records, box.d), units, scale=event.scale)
     bought = cell_event("counts of large cells", spent, adjacency, purpose=Purpose.CELLS, step=1)
     large = laplace(_added(records, box, outer.counts), scale=bought.scale, rng=rngs[1])
-    epsilon = (1.0 - OUTER_SHARE) * plan.cells  # no difference: without noise both are infinite
+    # Not computed as a difference, because both are infinite without noise.
+    epsilon = (1.0 - OUTER_SHARE) * plan.cells
     nested = cut_again(outer, large, noisy, units, epsilon=epsilon, scale=event.scale)
     return _Plan(nested, epsilon, units, (event, bought), plan.capped, frozen(large))
 
 
 def _added(records: Chunks, box: Box, counted: Callable[[Points], Counts]) -> Counts:
-    """Add up what is `counted` in each block of records, box units; those in memory are scaled once for all runs."""
+    """Add up the counts of all blocks of records, box units; records in memory are scaled once for all runs."""
     if isinstance(records, ArrayChunks):
         parts = ArrayChunks(unit_records(records.points, box)).each_block(counted)
     else:
@@ -308,7 +321,7 @@ def _counted_in_units(box: Box, counted: Callable[[Points], Counts], block: Poin
 
 
 def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:
-    """Return the number of cells along each axis, and whether the rule asked for more."""
+    """Return the number of cells along each axis, and True if the rule asked for more."""
     most = int(MAX_CELLS ** (1.0 / d) + 1e-9)
     if params.cells_per_axis is None:
         return even_side(size.epsilon, size.n_records, d)
@@ -321,12 +334,13 @@ def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:
 
 
 def _cluster(noisy: Counts, plan: _Plan, params: Params, scale: float, *, rng: np.random.Generator) -> WeightedPath:
-    """Run weighted k-means on the cells that weigh, from public and noisy starts; distances are in `plan.units`."""
+    """Run weighted k-means on cells with positive weight, from public and noisy starts; distances in `plan.units`."""
     packing_rng, spread_rng = rng.spawn(2)
     units = plan.units
     packing = public_start(params.n_clusters, len(units), seed=params.start_seed, rng=packing_rng) * units
     weights = heaviest(noisy, params.n_clusters, scale=scale) if params.cells == "largest" else np.maximum(noisy, 0.0)
-    if len(noisy) == 1:  # it weighs whatever its noisy count is, so that no cell's count moves the centers
+    # A single cell has weight 1 for any noisy count, so that its count does not move the centers.
+    if len(noisy) == 1:
         weights = np.ones(1)
     weighs = weights > 0
     if not weighs.any():
@@ -339,12 +353,13 @@ def _cluster(noisy: Counts, plan: _Plan, params: Params, scale: float, *, rng: n
     return _unscaled(searched_cells(places, weights, packing, rng=spread_rng), units)
 
 
-@lru_cache(maxsize=4)  # of one run, and of all whose grid is the same even one
+# Results for one run, and for all runs with the same even grid.
+@lru_cache(maxsize=4)
 def _places(grid: CellGrid | NestedGrid, is_even: bool) -> Points:
-    """Return what stands for the records of all cells, cell after cell: one place each, or several."""
+    """Return one or several places that represent the records of each cell, cell after cell."""
     return frozen(grid.places() if is_even else spread_within(grid.places(), *grid.walls()))
 
 
 def _unscaled(path: WeightedPath, units: FloatArray) -> WeightedPath:
-    """Return a path whose centers are in box units."""
+    """Return a path with centers in box units."""
     return WeightedPath(tuple(centers / units for centers in path.centers), path.costs)

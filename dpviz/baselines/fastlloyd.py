@@ -1,22 +1,23 @@
-"""FastLloyd: Lloyd with Gaussian noise on moves, where a record counts only within a public radius of its center.
+"""FastLloyd: Lloyd with Gaussian noise on moves; a record counts only within a public radius of its center.
 
 Diaa, Humphries & Kerschbaum, "FastLloyd: Federated, Accurate, Secure, and Tunable k-Means Clustering with Differential
-Privacy", USENIX Security 2025; constants are those of the authors' public code. There clients add up their own records
-and a server adds the noise to masked sums; here one curator does both, and what is released is the same. Their variant
-with Laplace noise is left out: its epsilons add up over T iterations, and Gaussian noise grows with sqrt(T).
+Privacy", USENIX Security 2025; constants are from the authors' public code. There, clients add up their own records
+and a server adds the noise to masked sums. Here, one curator does both, and the release is the same. Their variant
+with Laplace noise is omitted: its epsilons add up over T iterations, but Gaussian noise grows only with sqrt(T).
 
-Why a run is (epsilon, delta)-DP. Centers c, radius eta_t and noise of iteration t follow from public inputs and from
-what was released before. For each cluster it releases N, how many records lie within eta_t of c, and S, their sum of
+Why a run is (epsilon, delta)-DP. Centers c, radius eta_t and noise of iteration t follow from public inputs and earlier
+releases. For each cluster, the iteration releases N, the number of records within eta_t of c, and their sum S of
 x - c, in box units. ADD_REMOVE: one record has one nearest center. It moves that center's N by 1 and its S by x - c, no
-longer than eta_t, or, where it is farther away, neither. So (N / sigma_N, S / sigma_S) moves by at most mu_t in L2,
+longer than eta_t; a record farther away moves neither. So (N / sigma_N, S / sigma_S) moves by at most mu_t in L2,
 mu_t^2 = 1 / sigma_N^2 + eta_t^2 / sigma_S^2, and the iteration is mu_t-GDP. REPLACE: a record that stays moves S by at
-most 2 eta_t; one that goes elsewhere moves two N by 1 and two S by eta_t: at most sqrt(2) and 2 eta_t in L2, which take
-the places of 1 and eta_t. T iterations are mu-GDP with mu^2 = sum_t mu_t^2 (Dong, Roth & Su 2022, corollary 3.3). T,
-every eta_t and mu are fixed before the first one; mu is the largest that keeps delta with the epsilon that the number
-of records and the start have left. Dividing, limiting a move and folding it into the box are post-processing.
+most 2 eta_t. A record that changes cluster moves two N by 1 and two S by eta_t: at most sqrt(2) and 2 eta_t in L2,
+which replace 1 and eta_t. T iterations are mu-GDP with mu^2 = sum_t mu_t^2 (Dong, Roth & Su 2022, corollary 3.3). T,
+every eta_t and mu are fixed before the first iteration. mu is the largest value that keeps delta with the epsilon left
+by the number of records and the start. The division, the limit on a move and the folding into the box are
+post-processing.
 
-The radius is kin to Lu & Shen's sampling zones: a circle around each center in which it may move. Theirs follows from
-exact means; this one is public.
+The radius is similar to Lu & Shen's sampling zones: a circle around each center that limits its move. Their circle
+follows from exact means; this one is public.
 """
 
 import functools
@@ -79,9 +80,12 @@ from dpviz.solvers.noisy_lloyd import LloydProblem, bounded_pass, lloyd_problem
 TITLE = "FastLloyd"
 PAPER = "Diaa, Humphries & Kerschbaum, FastLloyd"
 MIN_ITERATIONS, MAX_ITERATIONS = 2, 7
-NOISE_SHARE = 0.004  # the constant in the authors' rule for T
-NO_PURE = LloydBudget(count=math.inf, sum_per_axis=math.inf)  # Gaussian noise has no pure epsilon
-LEAST_COUNT = 1e-9  # the authors add it to a noisy count that a sum is divided by
+# Constant in the authors' rule for T.
+NOISE_SHARE = 0.004
+# Gaussian noise has no pure epsilon.
+NO_PURE = LloydBudget(count=math.inf, sum_per_axis=math.inf)
+# The authors add it to a noisy count before a division by it.
+LEAST_COUNT = 1e-9
 CURATOR = "one curator adds up what the paper's clients add up in secret"
 DELTA = "δ is 1/(n √n)"
 
@@ -115,13 +119,17 @@ class Params(NoisyParams):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BoundedRelease(LloydFamilyRelease):
-    """What the family releases, and the public radii."""
+    """Release of the Lloyd family, with the public radii."""
 
-    radii: FloatArray  # (T,) box units: how far from its center a record counts, and a center moves at most
+    # Radius within which a record counts, and largest move of a center, (T,) box units.
+    radii: FloatArray
 
     @property
     def sums_around(self) -> Centers:
-        """The centers before the last move. If they are a secret start, its end: noise of counts is then left out."""
+        """Return the centers before the last move or, if these are a secret start, the centers after it.
+
+        In the second case, the noise of counts is left out.
+        """
         if self.start is not None and len(self.path) == 1:
             return self.start
         around: Centers = self.path[-2:][0]
@@ -131,7 +139,7 @@ class BoundedRelease(LloydFamilyRelease):
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[BoundedRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
 
     The release is (epsilon, delta)-DP under `params.adjacency` (proof in the module's docstring), unless the start is
     made of records. Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or
@@ -145,7 +153,7 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
-    """Yield one `LloydStep` an iteration; its counts and means are of the records within the radius."""
+    """Yield one `LloydStep` per iteration; its counts and means are for the records within the radius."""
     return _FastLloydRun.start_run(points, box, params, rng=rng).steps()
 
 
@@ -157,9 +165,9 @@ def radii(n_iterations: int, n_clusters: int, d: int, alpha: float) -> FloatArra
 
 
 def mu_shares(mu: float, n_iterations: int, d: int) -> tuple[float, float]:
-    """Return the mu of one iteration's counts and of its sums: mu^2 / T, shared as 1 : 2 sqrt(d).
+    """Return the mu of one iteration's counts and of its sums: mu^2 / T, divided as 1 : 2 sqrt(d).
 
-    In the authors' words sigma_N = sqrt(T) sqrt(1 + sqrt(4d)) / mu and sigma_S = eta sigma_N / (4d)^(1/4).
+    In the authors' notation, sigma_N = sqrt(T) sqrt(1 + sqrt(4d)) / mu and sigma_S = eta sigma_N / (4d)^(1/4).
     """
     times = 2.0 * math.sqrt(d)
     count = mu / math.sqrt(n_iterations * (1.0 + times))
@@ -180,10 +188,10 @@ def iterations_for(mu: float, n_records: float, n_clusters: int, d: int, alpha: 
 
 
 def bounded_move(counts: Counts, sums: FloatArray, centers: Centers, radius: float) -> Centers:
-    """Return where noisy `counts` (k,) and `sums` (k, d) of x - c send `centers` (k, d), box units. Post-processing.
+    """Return `centers` (k, d) moved by noisy `counts` (k,) and `sums` (k, d) of x - c, box units. Post-processing.
 
-    A move is sum / count, no longer than `radius`; what leaves the box is folded back at its walls. As in the authors'
-    code a count below 0 turns a move around.
+    A move is sum / count, no longer than `radius`. A center outside the box is folded back at its walls. As in the
+    authors' code, a count below 0 reverses a move.
     """
     move = sums / (counts + LEAST_COUNT)[:, None]
     length = np.linalg.norm(move, axis=1, keepdims=True)
@@ -193,19 +201,24 @@ def bounded_move(counts: Counts, sums: FloatArray, centers: Centers, radius: flo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FastLloydRun:
-    """What is fixed before the first iteration."""
+    """State that is fixed before the first iteration."""
 
     problem: LloydProblem
     params: Params
     start: Centers  # (k, d) box units
     seeds: CellSeeds | None
     adjacency: Adjacency
-    delta: float  # that the noise is made for
-    most_delta: float  # whatever noisy number delta follows
-    sized: bool  # whether the number of records is used
-    mu: float  # of all iterations together
+    # Delta for which the noise is made.
+    delta: float
+    # Largest delta over all noisy numbers of records.
+    most_delta: float
+    # Whether the run uses the number of records.
+    sized: bool
+    # mu of all iterations together.
+    mu: float
     radii: FloatArray  # (T,)
-    spent: tuple[Event, ...]  # on the number of records and the start
+    # Events of the number of records and the start.
+    spent: tuple[Event, ...]
     rng: np.random.Generator
 
     @classmethod
@@ -243,7 +256,7 @@ class _FastLloydRun:
         )
 
     def steps(self) -> Iterator[LloydStep]:
-        """Yield the steps; once, because noise is drawn."""
+        """Yield the steps. Call it only once, because it draws noise."""
         centers = self.start
         for iteration, radius in enumerate(self.radii.tolist(), start=1):
             partition, near = bounded_pass(self.problem, centers, radius)
@@ -265,7 +278,7 @@ class _FastLloydRun:
     def _noisy(
         self, near: ClusterSums, centers: Centers, radius: float, iteration: int, *, rng: np.random.Generator
     ) -> NoisySums:
-        """Release every cluster's count and sum of x - c, empty ones too, each number with noise of its own."""
+        """Release every cluster's count and sum of x - c, also of empty clusters, with independent noise."""
         k, d = centers.shape
         of_count, of_sum = mu_shares(self.mu, len(self.radii), d)
         replaced = self.adjacency is Adjacency.REPLACE
@@ -280,7 +293,7 @@ class _FastLloydRun:
         return NoisySums(counts, sums, bounded_move(counts, sums, centers, radius), event)
 
     def guarantee(self) -> Guarantee:
-        """Claim epsilon and delta as the paper does, and prove them."""
+        """Return a guarantee with the paper's claim of epsilon and delta, and their proof."""
         params, size = self.params, (self.params.n_public, self.adjacency)
         words = "Gaussian DP of counts and of moves within a public radius"
         claim = Claim(params.epsilon, self.most_delta, self.adjacency, words, delta_in_run=self.delta)

@@ -1,19 +1,20 @@
 """GUPT's sample and aggregate for k-means (Mohan, Thakurta, Shi, Song & Culler, SIGMOD 2012).
 
-Each block of records is clustered without privacy; the mean of the blocks' centers gets Laplace noise.
+GUPT clusters each block of records without privacy and adds Laplace noise to the mean of the blocks' centers.
 
 Notation, paper -> code: l = n^0.4 blocks -> n_blocks, output range -> the unit box, O_i -> nonprivate_block_centers[i].
 
-Why it is epsilon-DP. Points are clipped into the public box and scaled to [0, 1]^d. Each record draws its block
+Why it is epsilon-DP. Points are clipped to the public box and scaled to [0, 1]^d. Each record draws its block
 uniformly from L, independently of its value and of the other records; L is public or follows from a noisy number of
 records whose cost is part of epsilon. A block's k centers are a function of its own records and the public start:
-clipped into [0, 1]^d, put in lexicographic order; an empty block answers the public start. Fix all draws.
+clipped to [0, 1]^d, in lexicographic order; an empty block answers the public start. Fix all draws.
 - ADD_REMOVE: one more record changes the one block that it draws.
 - REPLACE: a changed record keeps its draw, which does not depend on its value, and changes that one block.
-Either way one block's k d coordinates move by at most 1 each and the mean over L blocks by at most 1/L each: L1
-sensitivity k d / L, no doubling. Laplace noise of scale k d / (L eps) on every coordinate is eps-DP for each value of
-the draws; their law is the same for both neighbors (the record in question draws too, or its draw is unused), so the
-average over the draws is eps-DP. Contiguous slices would not do: under ADD_REMOVE one record shifts them all.
+In both cases, one block's k d coordinates move by at most 1 each and the mean over L blocks by at most 1/L each: L1
+sensitivity k d / L, without doubling. Laplace noise of scale k d / (L eps) on every coordinate is eps-DP for each value
+of the draws. Their distribution is the same for both neighbors (the record in question also draws, or its draw is
+unused), so the average over the draws is eps-DP. Contiguous slices would not work: under ADD_REMOVE one record shifts
+all of them.
 """
 
 from collections.abc import Iterator
@@ -49,8 +50,10 @@ from dpviz.solvers import lloyd_in_blocks, public_start
 
 TITLE = "GUPT"
 PAPER = "Mohan, Thakurta, Shi, Song & Culler, GUPT: Privacy Preserving Data Analysis Made Easy (SIGMOD 2012)"
-BLOCKS_POWER = 0.4  # L = n^0.4, section 4
-MAX_BLOCKS = 10_000  # ours, public: a noisy number of records has no bound
+# L = n^0.4. Section 4.
+BLOCKS_POWER = 0.4
+# Public limit, because a noisy number of records has no bound. Our choice.
+MAX_BLOCKS = 10_000
 
 DIFFERS = "every record draws its block by itself, so that blocks differ in size"
 ORDER_CAVEAT = (
@@ -71,7 +74,7 @@ class Params(OneShotParams):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BlocksRelease(CentersRelease):
-    """Centers in data units, the noisy mean over the blocks clipped into the box, and how many blocks there were."""
+    """Centers in data units (the noisy mean over the blocks, clipped to the box), and the number of blocks."""
 
     n_blocks: int
 
@@ -82,18 +85,21 @@ class BlocksStep(Step):
 
     in_box: ClassVar[tuple[str, ...]] = ("start", "nonprivate_block_centers", "nonprivate_mean", "released_centers")
 
-    start: Centers  # (k, d) public, in order: where each block starts, and what an empty block answers
-    nonprivate_blocks: Labels  # (n,) block of each record
+    # Public start of each block, in order, and the answer of an empty block, (k, d).
+    start: Centers
+    # Block of each record, (n,).
+    nonprivate_blocks: Labels
     nonprivate_block_sizes: Counts  # (L,)
     nonprivate_block_centers: FloatArray  # (L, k, d)
     nonprivate_mean: Centers  # (k, d)
-    scale: float  # of the noise on each coordinate
+    # Scale of the noise on each coordinate.
+    scale: float
     released_centers: Centers  # (k, d)
     events: tuple[Event, ...]
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[BlocksRelease, BlocksStep]:
-    """Cluster `points` (n, d), clipped into the public `box`, with epsilon-DP under `params.adjacency`.
+    """Cluster `points` (n, d), clipped to the public `box`, with epsilon-DP under `params.adjacency`.
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
@@ -154,18 +160,19 @@ def mean_event(epsilon: float, n_blocks: int, n_coordinates: int, adjacency: Adj
 
 
 def draw_blocks(n: int, n_blocks: int, *, rng: np.random.Generator) -> Labels:
-    """Draw the block (n,) of each record, uniform and independent; record i uses the i-th draw and no other."""
-    # One uniform a record, so that a record at the end comes and goes without touching the others' draws.
+    """Draw the block (n,) of each record, uniform and independent; record i uses only the i-th draw."""
+    # One uniform number per record, so that a record at the end does not change the draws of the others.
     return np.minimum((rng.random(n) * n_blocks).astype(np.intp), n_blocks - 1)
 
 
 def block_centers(unit: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int) -> FloatArray:
-    """Return what each block answers (L, k, d): Lloyd's centers from `start`, in [0, 1]^d and in order; exact."""
+    """Return the exact answers of all blocks (L, k, d): Lloyd's centers from `start`, in [0, 1]^d and in order."""
     answers = np.clip(lloyd_in_blocks(unit, blocks, n_blocks, start, max_iterations=max_iterations), 0.0, 1.0)
     return in_order(answers)
 
 
 def in_order(centers: FloatArray) -> FloatArray:
-    """Return the centers (..., k, d) sorted by their first coordinate, ties by the next: a rule that reads no more."""
-    keys = np.moveaxis(centers, -1, 0)[::-1]  # the last key sorts first
+    """Return the centers (..., k, d) sorted by their first coordinate, ties by the next, and by nothing else."""
+    # np.lexsort sorts by the last key first.
+    keys = np.moveaxis(centers, -1, 0)[::-1]
     return np.take_along_axis(centers, np.lexsort(keys, axis=-1)[..., None], axis=-2)

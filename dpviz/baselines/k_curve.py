@@ -1,18 +1,18 @@
-"""A private curve of cost against k: one noisy grid, read for every k at one price.
+"""Private curve of cost against k: one noisy grid gives the costs for every k at one price.
 
 Mechanism. EUGkM's noisy histogram (`dpviz.baselines.eugkm`) on a public grid over the public box. For each k from 1 to
-MOST_K, weighted k-means runs on the middles of the cells that weigh; its cost, and what records lie around the middles
-of their cells if they are spread evenly in them, is one value of the curve.
+MOST_K, weighted k-means runs on the centers of the cells with positive weight. One value of the curve is its cost plus
+the spread of records around the centers of their cells, if they are even in their cells.
 
-Budget. The grid is the only thing that reads the records. It is epsilon-DP under the adjacency asked for, with the
-noisy number of records that it takes paid from the same epsilon: the proof stands in `dpviz.baselines.eugkm`, and its
-events are the events here. `curve_of` is a function of the noisy grid and of public numbers, with public random starts,
-so that the curve for all k, and whatever k is read off it, is post-processing (Dwork & Roth 2014, proposition 2.1) and
-spends nothing more. A second curve is a second release: their budgets add up.
+Budget. Only the grid reads the records. It is epsilon-DP under the requested adjacency, and the noisy number of records
+for it is paid from the same epsilon. The proof is in `dpviz.baselines.eugkm`, and its events are the events here.
+`curve_of` is a function of the noisy grid and of public numbers, with public random starts. So the curve for all k, and
+any k chosen from it, is post-processing (Dwork & Roth 2014, proposition 2.1) and spends nothing more. A second curve is
+a second release: their budgets add up.
 
-The suggestion is the knee: the k whose point lies farthest below the line between the curve's ends, the costs on a
-logarithmic axis (Satopää, Albrecht, Irwin & Raghavan 2011, "Finding a Kneedle in a Haystack"; the logarithm is ours: on
-a plain axis 8 groups looked like 5). It is a reading, not a proof that there are so many groups.
+The suggestion is the knee: the k whose point lies farthest below the line between the curve's ends, with the costs on a
+logarithmic axis (Satopää, Albrecht, Irwin & Raghavan 2011, "Finding a Kneedle in a Haystack"). The logarithm is our
+choice: on a plain axis 8 groups looked like 5. The knee is a reading, not a proof of that number of groups.
 """
 
 from dataclasses import dataclass
@@ -27,22 +27,26 @@ from dpviz.solvers.grids import even_grid, heaviest
 from dpviz.solvers.weighted import spread_start, weighted_kmeans
 
 MOST_K = 20
-STARTS = 8  # on the noisy cells for each k, besides the public packing; ours
+# Starts on the noisy cells for each k, besides the public packing. Our choice.
+STARTS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurveRelease(Release):
-    """What a look at the curve publishes."""
+    """Release of one curve."""
 
-    costs: FloatArray  # (MOST_K,) for k = 1, 2, ..., as shares of the cost of one center; never rising
-    suggested: int  # the knee
-    noisy_cell_counts: Counts  # (m1 ... md,) the grid that the curve is read from
+    # Costs for k = 1, 2, ..., as shares of the cost of one center, (MOST_K,). They never rise.
+    costs: FloatArray
+    # k at the knee.
+    suggested: int
+    # Grid behind the curve, (m1 ... md,).
+    noisy_cell_counts: Counts
     shape: tuple[int, ...]  # (m1, ..., md)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KCurve:
-    """One look: what is published, what it spends, and what is promised."""
+    """Private curve with its release, events and guarantee."""
 
     release: CurveRelease
     events: tuple[Event, ...]
@@ -50,9 +54,9 @@ class KCurve:
 
 
 def private_curve(points: Points, box: Box, epsilon: float, adjacency: str, *, rng: np.random.Generator) -> KCurve:
-    """Return the curve of `points` (n, d), clipped into the public `box`, with epsilon-DP; the proof stands above.
+    """Return the curve of `points` (n, d), clipped to the public `box`, with epsilon-DP; the proof is above.
 
-    `adjacency` is "add_remove" or "replace". Raises ValueError as EUGkM does.
+    `adjacency` is "add_remove" or "replace". Raises the same ValueErrors as EUGkM.
     """
     params = eugkm.Params(n_clusters=1, epsilon=epsilon, adjacency=adjacency, grid="even")
     result = eugkm.fit(points, box, params, rng=rng)
@@ -66,16 +70,17 @@ def private_curve(points: Points, box: Box, epsilon: float, adjacency: str, *, r
 
 
 def curve_of(noisy: Counts, shape: tuple[int, ...], scale: float) -> FloatArray:
-    """Return the costs (MOST_K,) on a noisy grid whose noise has this scale, as shares of the cost of one center.
+    """Return the costs (MOST_K,) on a noisy grid with noise of this scale, as shares of the cost of one center.
 
-    Public: it sees released and public numbers alone. All 1 where at most one cell weighs: such a grid says nothing.
+    Public, because it uses only released and public numbers. All costs are 1 if at most one cell has positive weight,
+    because such a grid has no information.
     """
     weights = heaviest(noisy, 1, scale=scale)
     weighs = weights > 0
     if weighs.sum() < 2:
         return frozen(np.ones(MOST_K))
     places, weights = even_grid(shape).places()[weighs], weights[weighs]
-    # Records that are even over a cell of side h lie d h^2 / 12 around its middle, squared and on average.
+    # Records spread evenly in a cell of side h have an average squared distance of d h^2 / 12 from its center.
     within = float(weights.sum()) * sum(1.0 / side**2 for side in shape) / 12.0
     costs = []
     for k in range(1, MOST_K + 1):
@@ -83,7 +88,7 @@ def curve_of(noisy: Counts, shape: tuple[int, ...], scale: float) -> FloatArray:
         packing = public_start(k, len(shape), seed=0, rng=packing_rng)
         spread = (spread_start(places, weights, packing, rng=spread_rng) for _ in range(STARTS))
         costs.append(weighted_kmeans(places, weights, (packing, *spread)).costs[-1] + within)
-    # One center more never costs more: where it seems to, its starts were worse.
+    # One more center never costs more. If it seems to, its starts were worse.
     falling = np.minimum.accumulate(costs)
     return frozen(np.asarray(falling / falling[0]))
 

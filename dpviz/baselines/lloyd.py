@@ -1,4 +1,4 @@
-"""Lloyd's algorithm without privacy: the reference beside every private method.
+"""Lloyd's algorithm without privacy: the reference for every private method.
 
 Lloyd, "Least Squares Quantization in PCM", 1982. It releases exact means.
 """
@@ -25,7 +25,8 @@ from dpviz.solvers.noisy_lloyd import lloyd_problem, one_pass
 
 TITLE = "Lloyd (not private)"
 PAPER = "Lloyd, Least Squares Quantization in PCM"
-MAX_ITERATIONS = 300  # unless set; as in scikit-learn
+# Default, as in scikit-learn.
+MAX_ITERATIONS = 300
 NO_NOISE = LloydBudget(count=math.inf, sum_per_axis=math.inf)
 CAVEAT = "Exact means are released without noise: nothing is private. The method is here to compare with."
 
@@ -35,11 +36,11 @@ Step = LloydStep
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(StartParams):
-    """Parameters; `n_iterations` is the most, None: until no record changes cluster, 300 at most."""
+    """Parameters; `n_iterations` is an upper limit. None: until no record changes cluster, at most 300."""
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
 
     Nothing is private: every released center is an exact mean. Raises ValueError for bad points or centers.
     """
@@ -50,11 +51,14 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
-    """Yield one `LloydStep` an iteration, until no record changes cluster; an empty cluster keeps its center."""
+    """Yield one `LloydStep` per iteration, until no record changes cluster; an empty cluster keeps its center."""
     problem = lloyd_problem(
-        as_points(points, n_features=box.d), box
-    )  # its labels are compared: the records must be held
-    centers = starts(problem, params, rng=rng.spawn(3)[0])  # the start that the private methods draw
+        as_points(points, n_features=box.d),
+        box,
+        # The records must be in memory, because labels are compared.
+    )
+    # The private methods draw the same start.
+    centers = starts(problem, params, rng=rng.spawn(3)[0])
     most = MAX_ITERATIONS if params.n_iterations is None else params.n_iterations
     partition = one_pass(problem, centers)
     for iteration in range(1, most + 1):

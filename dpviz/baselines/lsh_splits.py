@@ -1,24 +1,24 @@
 """LSH-Splits: a tree of random hyperplanes through the private mean, and k-means on the averages of its leaves.
 
-Chang, Ghazi, Kumar & Manurangsi, "Locally Private k-Means in One Round" (ICML 2021), in the central form that the
-authors' library gives it; the private mean in front is from Liebenow et al., section 6.1.
+Chang, Ghazi, Kumar & Manurangsi, "Locally Private k-Means in One Round" (ICML 2021), in the central form of the
+authors' library; the private mean before it is from Liebenow et al., section 6.1.
 
-Notation, paper -> code: SimHash -> `planes`, bit l of a record is the side of plane l that it is on; prefix -> a node.
+Notation, paper -> code: SimHash -> `planes`, bit l of a record is its side of plane l; prefix -> a node.
 The library's constants: alpha -> 1 / mu, sigma = alpha radius, Laplace parameter 1 / (20 alpha) of every level.
 
-A node with at least `branch_minimum` noisy records is cut by the plane of its level; a side with fewer than
+A node with at least `branch_minimum` noisy records is cut by the plane of its level. A side with fewer than
 `leaf_minimum` is dropped with its records, and a node that keeps no side is a leaf, as in the library.
 
-Why it is (epsilon, delta)-DP. Records are clipped into the public box and scaled to [0, 1]^d. The run releases
-1. a number of records, noisy where it is not public: SIZE_SHARE of epsilon. Delta and both minima follow from it;
-2. the mean: Gaussian noise on the sum of x - 1/2 (sensitivity: `_base.sums_event`), over that number. Its budget is
-   CENTER_SHARE of the epsilon that is left and of delta. The planes are public;
-3. for each level the noisy counts of the nodes' sides. Nodes are disjoint and follow from the mean and the levels
-   above, so one record pays once a level (twice under REPLACE): randomized response of a = mu / 20 (`_base`);
-4. for all leaves, disjoint too, the sum of x - 1/2 with Gaussian noise: mu-GDP.
-Steps 3 and 4 hold (1 - CENTER_SHARE) of both: mu is found with `max_depth` levels whose noise is fixed before the first
-is drawn, so composing their dominating pairs is a bound whatever the releases are. A level that no node reaches counts
-as spent. Steps 1, 2 and 3-4 add up to (epsilon, delta). Weights and k-means are post-processing.
+Why it is (epsilon, delta)-DP. Records are clipped to the public box and scaled to [0, 1]^d. The run releases
+1. a number of records, noisy if it is not public: SIZE_SHARE of epsilon. It determines delta and both minima;
+2. the mean: Gaussian noise on the sum of x - 1/2 (sensitivity: `_base.sums_event`), divided by that number. Its budget
+   is CENTER_SHARE of the remaining epsilon and of delta. The planes are public;
+3. for each level, the noisy counts of the nodes' sides. Nodes are disjoint and follow from the mean and the levels
+   above, so one record pays once per level (twice under REPLACE): randomized response of a = mu / 20 (`_base`);
+4. for all leaves, which are also disjoint, the sum of x - 1/2 with Gaussian noise: mu-GDP.
+Steps 3 and 4 spend (1 - CENTER_SHARE) of both. mu is found with `max_depth` levels, whose noise is fixed before the
+first draw, so the composition of their dominating pairs is a bound for all releases. A level that no node reaches
+counts as spent. Steps 1, 2 and 3-4 add up to (epsilon, delta). Weights and k-means are post-processing.
 """
 
 import math
@@ -71,12 +71,18 @@ from dpviz.solvers.weighted import spread_start, weighted_kmeans
 
 TITLE = "LSH-Splits"
 PAPER = "Chang, Ghazi, Kumar & Manurangsi, Locally Private k-Means in One Round (ICML 2021)"
-MAX_DEPTH = 20  # of the library
-COUNT_RATIO = 20.0  # epsilon of a level is mu / 20: the library's Laplace multiplier
-CENTER_SHARE = 0.1  # of the budget, for the private mean; ours, Liebenow et al. do not say
-LOW_NOISE = 10.0  # a leaf of 10 sqrt(d) sigma / radius records has noise of a tenth of the radius; the library's
-BRANCH_FACTOR = 3.0  # branch_minimum / leaf_minimum; the library's
-RESTARTS = 8  # k-means++ starts on the leaves, besides the public packing; ours
+# From the authors' library.
+MAX_DEPTH = 20
+# epsilon of a level is mu / 20: the Laplace multiplier of the authors' library.
+COUNT_RATIO = 20.0
+# Share of the budget for the private mean. Our choice; Liebenow et al. do not state theirs.
+CENTER_SHARE = 0.1
+# A leaf of 10 sqrt(d) sigma / radius records has noise of a tenth of the radius. From the authors' library.
+LOW_NOISE = 10.0
+# branch_minimum / leaf_minimum, from the authors' library.
+BRANCH_FACTOR = 3.0
+# Starts of k-means++ on the leaves, besides the public packing. Our choice.
+RESTARTS = 8
 
 DIFFERS = "a private mean comes first, counts get whole-number noise, and all levels are composed together"
 DROPPED_CAVEAT = (
@@ -86,7 +92,7 @@ DROPPED_CAVEAT = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Params(ApproxParams):
-    """Parameters, all public; `start_seed` is that of the planes and of the k-means starts."""
+    """Parameters, all public; `start_seed` is the seed of the planes and of the k-means starts."""
 
     max_depth: int = knob(
         MAX_DEPTH,
@@ -102,13 +108,16 @@ class Params(ApproxParams):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LshPlan:
-    """What follows from public parameters and the public or noisy number of records."""
+    """Plan that depends only on public parameters and the public or noisy number of records."""
 
     n_records: float
-    delta: float  # of the whole run, that the noise is made for
-    most_delta: float  # whatever noisy number delta follows
+    # Delta of the whole run for which the noise is made.
+    delta: float
+    # Largest delta over all noisy numbers of records.
+    most_delta: float
     mean: GaussianEvent
-    level_epsilon: float  # a, of each level's counts
+    # a, the budget of each level's counts.
+    level_epsilon: float
     averages: GaussianEvent
     leaf_minimum: float
     branch_minimum: float
@@ -131,20 +140,25 @@ class MeanStep(LshStep):
     plan: LshPlan
     nonprivate_mean: FloatArray  # (d,)
     noisy_mean: FloatArray  # (d,)
-    planes: FloatArray  # (depth, d) public normals
+    # Public normals, (depth, d).
+    planes: FloatArray
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LshLevelStep(LshStep):
-    """The sides of one level's branching nodes: 2 b of them, the far and near side of each in turn."""
+    """Sides of one level's branching nodes: 2 b sides, the far and near side of each node in turn."""
 
-    level: int  # 1, 2, ...
-    parents: Labels  # (2 b,) the node above, as an index of the level above
+    # From 1.
+    level: int
+    # Parent of each side, as an index into the level above, (2 b,).
+    parents: Labels
     nonprivate_counts: Counts  # (2 b,)
     noisy_counts: Counts  # (2 b,)
-    node_sides: Labels  # the sides that are nodes of this level, in order
-    nonprivate_nodes: Labels  # (n,) node of this level that each record is in, -1 for none
+    # Sides that are nodes of this level, in order.
+    node_sides: Labels
+    # Node of this level with each record, (n,); -1 for none.
+    nonprivate_nodes: Labels
     events: tuple[Event, ...]
 
 
@@ -154,33 +168,42 @@ class CoresetStep(LshStep):
 
     in_box: ClassVar[tuple[str, ...]] = ("places", "released_centers")
 
-    nonprivate_leaves: Labels  # (n,) leaf of each record; -1: it was dropped
+    # Leaf of each record, (n,); -1 if the record was dropped.
+    nonprivate_leaves: Labels
     nonprivate_counts: Counts  # (m,)
-    nonprivate_sums: FloatArray  # (m, d) of x - 1/2
-    weights: Counts  # (m,) noisy counts
-    depths: Labels  # (m,) level of each leaf
-    places: Points  # (m, d) noisy averages
+    # Sums of x - 1/2, (m, d).
+    nonprivate_sums: FloatArray
+    # Noisy counts, (m,).
+    weights: Counts
+    # Level of each leaf, (m,).
+    depths: Labels
+    # Noisy averages, (m, d).
+    places: Points
     released_centers: Centers  # (k, d)
-    cluster_counts: Counts  # (k,) weights of its leaves
+    # Sum of the weights of each cluster's leaves, (k,).
+    cluster_counts: Counts
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CoresetRelease(CentersRelease):
-    """Centers in data units, and the weighted leaves that they come from."""
+    """Centers in data units, and the weighted leaves behind them."""
 
-    places: Points  # (m, d) data units
-    weights: Counts  # (m,) noisy counts
+    places: Points  # (m, d), data units
+    # Noisy counts, (m,).
+    weights: Counts
     depths: Labels  # (m,)
-    mean: FloatArray  # (d,) noisy, data units: every plane goes through it
-    planes: FloatArray  # (depth, d) normals in box units
+    # Noisy, (d,), data units. Every plane goes through it.
+    mean: FloatArray
+    # Normals, (depth, d), box units.
+    planes: FloatArray
 
 
 class LshLeaves:
-    """The leaves so far: which one each record is in, and their noisy counts and depths."""
+    """Leaves so far, with the leaf of each record, and the leaves' noisy counts and depths."""
 
     def __init__(self, where: Labels) -> None:
-        """Start with none; `where` (n,) is -1."""
+        """Start without leaves; `where` (n,) is -1."""
         self.where = where
         self.weights: list[float] = []
         self.depths: list[int] = []
@@ -188,7 +211,8 @@ class LshLeaves:
 
     def add(self, nodes: Labels, done: Labels, counts: Counts, level: int) -> None:
         """Make leaves of the nodes `done` of one level; `nodes` (n,) is the node of each record, -1 for none."""
-        number = np.full(len(counts) + 1, -1, dtype=np.intp)  # the last entry is that of node -1
+        # The last entry is for node -1.
+        number = np.full(len(counts) + 1, -1, dtype=np.intp)
         number[done] = len(self.weights) + np.arange(len(done))
         self.where = np.where(number[nodes] >= 0, number[nodes], self.where)
         self.weights.extend(counts[done].tolist())
@@ -196,7 +220,7 @@ class LshLeaves:
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[CoresetRelease, LshStep]:
-    """Cluster `points` (n, d), clipped into the public `box`, with (epsilon, delta)-DP under `params.adjacency`.
+    """Cluster `points` (n, d), clipped to the public `box`, with (epsilon, delta)-DP under `params.adjacency`.
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
@@ -245,7 +269,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
 
 
 def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> LshPlan:
-    """Fix delta, noise and minima, counting the `n` records with noise where their number is not public."""
+    """Fix delta, noise and minima; count the `n` records with noise if their number is not public."""
     adjacency = adjacency_of(params.adjacency)
     size = known_size(n, params.epsilon, params.n_public, adjacency, rng=rng)
     delta = own_delta(params.delta, size)
@@ -269,7 +293,7 @@ def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> Ls
 
 
 def sides(gaps: Points, plane: FloatArray) -> Labels:
-    """Return the bit (n,) of each record: 1 where x - mean, the rows of `gaps` (n, d), is in front of the plane."""
+    """Return the bit (n,) of each record: 1 if x - mean, its row of `gaps` (n, d), is in front of the plane."""
     return np.asarray(projections(gaps, plane[None])[:, 0] > 0.0, dtype=np.intp)
 
 
@@ -283,7 +307,8 @@ def _grow_tree(
     rng: np.random.Generator,
 ) -> Iterator[LshLevelStep]:
     """Yield level after level and fill `leaves`; the records are the rows of `gaps`."""
-    nodes = np.zeros(len(gaps), dtype=np.intp)  # all in the root
+    # All records are in the root.
+    nodes = np.zeros(len(gaps), dtype=np.intp)
     counts = np.array([plan.n_records])
     for level, plane in enumerate(planes, start=1):
         branching = np.flatnonzero(counts >= plan.branch_minimum)
@@ -298,7 +323,8 @@ def _grow_tree(
         noisy = noisy_whole(exact, plan.level_epsilon, rng=rng)
         passing = np.flatnonzero(noisy >= plan.leaf_minimum)
         is_leaf = np.ones(len(counts), dtype=np.bool_)
-        is_leaf[branching[passing // 2]] = False  # a branching node that keeps no side stays a leaf
+        # A branching node that keeps no side stays a leaf.
+        is_leaf[branching[passing // 2]] = False
         leaves.add(nodes, np.flatnonzero(is_leaf), counts, level - 1)
         renumbered = np.full(2 * len(branching), -1, dtype=np.intp)
         renumbered[passing] = np.arange(len(passing))

@@ -2,20 +2,20 @@
 
 Notation, paper -> code: Omega -> population (m sets of k centers), m' -> n_parents, r -> n_rounds, f -> scores.
 
-Why it is epsilon-DP. Points are clipped into the public box and scaled to [0, 1]^d, and so is every candidate. A
+Why it is epsilon-DP. Points and candidates are clipped to the public box and scaled to [0, 1]^d. A
 candidate's score is -sum_x min_i |x - c_i|^2; one record adds a term between -d and 0.
 - ADD_REMOVE: the score moves by at most d.
-- REPLACE: one term in [-d, 0] takes the place of another: at most d, too. No doubling.
-Each pick is the exponential mechanism with sensitivity d. A round t < r picks m' parents one after the other, the
-earlier picks left out (which are out is known from earlier picks), at eps/(r m') each; the last round picks one at
-eps/r. All picks compose to eps, adaptively. The first population, crossover and mutation use public randomness and
-earlier picks: post-processing. r follows from public parameters and a public or noisy number of records whose cost is
-part of epsilon. (Under ADD_REMOVE all scores move in one direction and half of this would be spent; not used here.)
+- REPLACE: one term in [-d, 0] replaces another, so the score also moves by at most d. There is no doubling.
+Each pick is an exponential mechanism with sensitivity d. A round t < r picks m' parents one after the other at
+eps/(r m') each, without the earlier picks, which are known. The last round picks one at eps/r. All picks compose to
+eps, adaptively. The first population, crossover and mutation use public randomness and earlier picks: post-processing.
+r follows from public parameters and a public or noisy number of records whose cost is part of epsilon. (Under
+ADD_REMOVE all scores move in one direction, so only half of this would be spent; this code does not use that.)
 
-The number of rounds is our rule, growing with n eps / m' as the paper's does:
+The number of rounds follows our rule, which grows with n eps / m' like the paper's rule:
 r = clip(floor(n eps / (3000 m')), MIN_ROUNDS, max_rounds), chosen on synthetic blobs with n eps from 10^4 to 10^5.
-Parents stay in the next population; a child takes a prefix of one parent's centers and the rest of another's, both in
-lexicographic order, and then one of its centers moves.
+Parents stay in the next population. A child takes a prefix of one parent's centers and the rest of a second parent's,
+both in lexicographic order, and then one of its centers moves.
 """
 
 import math
@@ -51,12 +51,18 @@ from dpviz.mechanisms import CHOICES_CAVEAT, Indices, exponential
 
 TITLE = "PrivGene"
 PAPER = "Zhang, Xiao, Yang, Zhang & Winslett, PrivGene: Differentially Private Model Fitting Using Genetic Algorithms"
-RECORDS_PER_PARENT = 3000.0  # n eps that buys one more parent in one more round; ours
-MIN_ROUNDS = 3  # ours
-FIRST_MOVE = 0.3  # half-width of the first mutation, box units; ours
-SHRINK = 0.8  # of the mutation from round to round; ours
-CHUNK = 1024  # records at a time, a multiple of LANES; their columns stay in the cache
-LANES = 64  # records side by side
+# Value of n eps for one more parent in one more round. Our choice.
+RECORDS_PER_PARENT = 3000.0
+# Our choice.
+MIN_ROUNDS = 3
+# Half-width of the first mutation, box units. Our choice.
+FIRST_MOVE = 0.3
+# Factor for the mutation from round to round. Our choice.
+SHRINK = 0.8
+# Records in one batch, a multiple of LANES. Their columns fit in the cache.
+CHUNK = 1024
+# Records side by side.
+LANES = 64
 
 DIFFERS = "the rule for the number of rounds, and the numbers of parents and candidates, are made for k-means here"
 RULE_CAVEAT = "The number of rounds, of parents and of candidates are ours: the paper tunes them to other problems."
@@ -88,7 +94,7 @@ class Params(OneShotParams):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GeneRelease(CentersRelease):
-    """Centers in data units, and the parents picked on the way, in box units."""
+    """Centers in data units, and the parents picked in earlier rounds, in box units."""
 
     parents: FloatArray  # (r - 1, m', k, d)
 
@@ -99,17 +105,22 @@ class GeneStep(Step):
 
     in_box: ClassVar[tuple[str, ...]] = ("population", "released_centers")
 
-    iteration: int  # from 1
-    population: FloatArray  # (m, k, d) public, given the earlier picks
+    # From 1.
+    iteration: int
+    # (m, k, d), public given the earlier picks.
+    population: FloatArray
     nonprivate_scores: FloatArray  # (m,)
-    chosen: Indices  # (m',), in the order of the picks; (1,) in the last round
-    released_centers: Centers  # (k, d) the first pick
-    move: float  # half-width of the mutation that follows
+    # Picks in their order, (m',); (1,) in the last round.
+    chosen: Indices
+    # First pick, (k, d).
+    released_centers: Centers
+    # Half-width of the next mutation.
+    move: float
     events: tuple[Event, ...]
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[GeneRelease, GeneStep]:
-    """Cluster `points` (n, d), clipped into the public `box`, with epsilon-DP under `params.adjacency`.
+    """Cluster `points` (n, d), clipped to the public `box`, with epsilon-DP under `params.adjacency`.
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
@@ -129,7 +140,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GeneStep]:
-    """Yield one `GeneStep` a round; the last one's pick is the result."""
+    """Yield one `GeneStep` per round; the pick of the last round is the result."""
     unit, adjacency = writable(unit_records(points, box)), adjacency_of(params.adjacency)
     size_rng, start_rng, loop_rng = rng.spawn(3)
     needed = params.n_rounds is None
@@ -174,8 +185,8 @@ def rounds_for(size: KnownSize, params: Params) -> int:
 def scores(unit: Points, population: FloatArray) -> FloatArray:
     """Return -sum_x min_i |x - c_i|^2 of each candidate (m, k, d) in [0, 1]^d: (m,), exact; one record moves it by d.
 
-    min_i |x - c_i|^2 = |x|^2 + min_i (|c_i|^2 - 2 x . c_i), added up feature by feature: a record's term does not hang
-    on the others. Terms are added side by side.
+    min_i |x - c_i|^2 = |x|^2 + min_i (|c_i|^2 - 2 x . c_i), added up feature by feature, so a record's term does not
+    depend on other records. Terms are added up side by side.
     """
     m, k, d = population.shape
     offsets = squared_norms(population.reshape(-1, d)).reshape(m, k)
@@ -212,7 +223,7 @@ def _least_totals(unit: Points, slopes: FloatArray, offsets: FloatArray) -> Floa
 
 @compiled
 def _add_up(columns: FloatArray, slopes: FloatArray, offset: float, score: FloatArray) -> None:
-    """Write one score of LANES records. Three features a pass: the order is the same, but less is read and written."""
+    """Write one score of LANES records. Three features per pass keep the order but save reads and writes."""
     rest = len(slopes) % 3
     if rest == 0:
         score[:] = offset
@@ -241,10 +252,10 @@ def pick(exact_scores: FloatArray, n_picks: int, *, epsilon: float, d: int, rng:
 
 
 def next_population(parents: FloatArray, population: int, move: float, *, rng: np.random.Generator) -> FloatArray:
-    """Return the parents (m', k, d) and children up to `population` (m, k, d), all in [0, 1]^d; looks at no record.
+    """Return the parents (m', k, d) and children up to `population` (m, k, d), all in [0, 1]^d, without any record.
 
-    A child has the first j centers of one parent and the others of a second one, j from 0 to k; then one of its
-    centers moves by at most `move` along each axis.
+    A child has the first j centers of one parent and the other centers of a second parent, j from 0 to k. Then one of
+    its centers moves by at most `move` along each axis.
     """
     n_parents, k, d = parents.shape
     n_children = max(population - n_parents, 0)

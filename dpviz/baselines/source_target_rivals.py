@@ -1,26 +1,27 @@
-"""What private source-target clustering is compared with; functions, because each has inputs of its own.
+"""Comparators for private source-target clustering; functions, because each has different inputs.
 
-Cluster T ignores the source; non-private STC uses the source itself; Private k-means publishes 100 private centers of
-the whole source and treats those as the source. The paper's fourth, DP-GAN, a private generative network, is absent.
+Cluster T ignores the source. Non-private STC uses the source itself. Private k-means publishes 100 private centers of
+the whole source and uses these as the source. The paper's fourth comparator, DP-GAN, a private generative network, is
+absent.
 
-Private k-means over private candidates is Balcan, Dick, Liang, Mou & Zhang, "Differentially Private Clustering in
-High-Dimensional Euclidean Spaces", ICML 2017, as far as a source of low dimension needs it.
+Private k-means over private candidates follows Balcan, Dick, Liang, Mou & Zhang, "Differentially Private Clustering in
+High-Dimensional Euclidean Spaces", ICML 2017, as far as a low-dimensional source needs it.
 
-Three parts share epsilon equally (ours). Candidates: cubes are halved along every axis while their noisy count is high
-enough; the middles of all cubes that were looked into are the candidates, moved into the ball where they lie outside,
-which from 2 dimensions on a cube's middle may. Local search: swaps of a center for a
-candidate, each drawn by the exponential mechanism. Means: noisy sum over noisy count of each cluster. The random
-projection of the paper is left out: it is for more dimensions than the sources here have.
+Three parts share epsilon equally (our choice). Candidates: cubes are halved along every axis while their noisy count is
+high enough. The candidates are the centers of all opened cubes; in 2 or more dimensions, a center may lie outside the
+ball and is then moved into it. Local search: swaps of a center for a candidate, each drawn by the exponential
+mechanism. Means: noisy sum over noisy count of each cluster. The paper's random projection is omitted, because it is
+for more dimensions than the sources here have.
 
-Ours: a fixed number of levels instead of one that follows from n, and a threshold at which an empty cube is opened
-with probability GAMMA at most on a whole level of CUBES cubes, where the paper has 20 ln(n/delta) and its authors'
+Our choices: a fixed number of levels instead of a number that follows from n, and a threshold at which an empty cube is
+opened with probability at most GAMMA on a whole level of CUBES cubes. The paper has 20 ln(n/delta) and its authors'
 program 2 ln(n), both in units of the noise.
 
 Guarantee: epsilon-DP under adding or removing one record. In the ball of diameter 1, |s| <= 1/2, a record is in one
 cube of each level, moves a swap's cost by at most 1, and counts and sums by 1 + sqrt(d)/2 in L1. The cost: records and
-candidates both lie in the ball, so |s - c| <= |s| + |c| <= 1. After any swap a record costs the least of its |s - c|^2
-over the centers, a number in [0, 1] that no other record changes; the cost is the sum, and one record more or less
-moves it by that number. Moving candidates looks at public cubes and noisy counts alone: post-processing.
+candidates both lie in the ball, so |s - c| <= |s| + |c| <= 1. After any swap, a record costs the minimum of its
+|s - c|^2 over the centers, a number in [0, 1] that no other record changes. The cost is the sum, and one record more or
+less moves it by that number. Moving candidates uses only public cubes and noisy counts: post-processing.
 """
 
 import math
@@ -35,10 +36,11 @@ from dpviz.core import Ball, Centers, Event, FloatArray, Labels, Points, frozen,
 from dpviz.mechanisms import exponential, laplace
 from dpviz.solvers import assign, select_centers
 
-N_PRIVATE_CENTERS = 100  # section 6
+# Section 6.
+N_PRIVATE_CENTERS = 100
 ABSENT = "absent: it needs a private generative network, which is not built"
 
-# name -> what to call it, or why it is not there; the order is that of every table
+# name -> title, in the order of every table
 RIVALS: Mapping[str, str] = MappingProxyType(
     {
         "nonprivate": "Non-private STC",
@@ -49,19 +51,25 @@ RIVALS: Mapping[str, str] = MappingProxyType(
 )
 
 PAPER = "Balcan, Dick, Liang, Mou & Zhang, Differentially Private Clustering in High-Dimensional Euclidean Spaces"
-LEVELS = 6  # halvings of the cube; ours
-SWAPS = 10  # of the local search; ours
-CUBES = 1024  # cubes of a level that the threshold is made for; ours
+# Halvings of the cube. Our choice.
+LEVELS = 6
+# Swaps of the local search. Our choice.
+SWAPS = 10
+# Cubes of a level for which the threshold is made. Our choice.
+CUBES = 1024
 GAMMA = 0.05
-MOST_OPEN = 256  # cubes of one level that are halved, those of highest noisy count; ours
-LARGEST_CELLS = 1 << 16  # children of one level; ours: in 8 dimensions a cube has 256
+# Halved cubes of one level: those with the highest noisy counts. Our choice.
+MOST_OPEN = 256
+# Children of one level. Our choice: in 8 dimensions a cube has 256.
+LARGEST_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrivateCenters:
-    """Centers that may be published, and what was spent on them."""
+    """Centers that may be published, with their events."""
 
-    centers: Centers  # (k, d) data units, at most as many as asked
+    # At most as many as requested, (k, d), data units.
+    centers: Centers
     events: tuple[Event, ...]
 
 
@@ -89,22 +97,24 @@ def private_candidate_kmeans(
     exact = np.stack([np.bincount(labels, weights=w, minlength=k) for w in (np.ones(len(points)), *points.T)], axis=1)
     noisy = laplace(exact, scale=scale, rng=rng)
     events.append(LaplaceEvent("counts and sums of disjoint clusters", 1.0 + math.sqrt(d) / 2.0, scale))
-    firm = noisy[:, 0] >= 1.0 + scale * math.log(1.0 / GAMMA)  # below, the candidate is the better guess
+    # Below this count, the candidate is the better guess.
+    firm = noisy[:, 0] >= 1.0 + scale * math.log(1.0 / GAMMA)
     centers[firm] = unit_projected(noisy[firm, 1:] / noisy[firm, :1])
     return PrivateCenters(frozen(ball.from_unit(centers)), tuple(events))
 
 
 def private_candidates(points: Points, epsilon: float, *, rng: np.random.Generator) -> tuple[Points, tuple[Event, ...]]:
-    """Return the middles (c, d) of all cubes looked into, c >= 1, in the ball, and the counts paid for: epsilon-DP.
+    """Return the centers (c, d) of all opened cubes, c >= 1, in the ball, and the events of the counts: epsilon-DP.
 
-    `points` (m, d) lie in [-1/2, 1/2]^d. A middle outside of |x| <= 1/2 is moved to the nearest place in it. A level's
+    `points` (m, d) lie in [-1/2, 1/2]^d. A center outside |x| <= 1/2 is moved to the nearest place inside. A level's
     cubes are disjoint and fixed by the levels before it.
     """
     d = points.shape[1]
     scale = LEVELS / epsilon
     threshold = scale * math.log(CUBES / (2.0 * GAMMA)) if math.isfinite(epsilon) else 0.5
     offsets = np.stack(np.meshgrid(*[[-0.5, 0.5]] * d, indexing="ij"), axis=-1).reshape(-1, d)  # (2^d, d)
-    powers = 2 ** np.arange(d - 1, -1, -1)  # child of a point: one bit an axis, in the order of `offsets`
+    # A point's child has one bit per axis, in the order of `offsets`.
+    powers = 2 ** np.arange(d - 1, -1, -1)
     open_cubes, owner = np.zeros((1, d)), np.zeros(len(points), dtype=np.intp)
     cubes, events = [open_cubes], []
     for level in range(1, LEVELS + 1):
@@ -122,11 +132,12 @@ def private_candidates(points: Points, epsilon: float, *, rng: np.random.Generat
         passing = np.sort(passing[np.argsort(-noisy[passing], kind="stable")[:most]])
         if len(passing) == 0:
             break
-        renumbered = np.full(len(middles) + 1, -1, dtype=np.intp)  # the last entry is where -1 points
+        # The last entry is for index -1.
+        renumbered = np.full(len(middles) + 1, -1, dtype=np.intp)
         renumbered[passing] = np.arange(len(passing))
         owner, open_cubes = renumbered[child], middles[passing]
         cubes.append(open_cubes)
-    # Levels that were not reached are paid for all the same: when the tree ends depends on the records.
+    # Unreached levels also cost their share, because the end of the tree depends on the records.
     events += [LaplaceEvent(f"cubes of level {level}", 1.0, scale) for level in range(len(events) + 1, LEVELS + 1)]
     return unit_projected(np.concatenate(cubes)), tuple(events)
 
@@ -147,13 +158,13 @@ def _local_search(
 
 
 def unit_squares(candidates: Points, points: Points) -> FloatArray:
-    """Return |c - s|^2 (c, m) of candidates and points of the ball of diameter 1, at most 1 to the bit."""
+    """Return |c - s|^2 (c, m) of candidates and points in the ball of diameter 1, at most 1 to the bit."""
     squares: FloatArray = np.minimum(squared_distances(candidates, points), 1.0)
     return squares
 
 
 def _swap_costs(squares: FloatArray, outside: np.ndarray, chosen: np.ndarray) -> FloatArray:
-    """Return the cost (c', k) after candidate i takes the place of center j, without building each solution.
+    """Return the cost (c', k) after candidate i replaces center j, without building each solution.
 
     sum_x min(d1, d_i) and, for the points that j owns, min(d2, d_i) instead of min(d1, d_i).
     """
@@ -172,14 +183,14 @@ def _swap_costs(squares: FloatArray, outside: np.ndarray, chosen: np.ndarray) ->
 
 
 def cluster_targets(targets: Points, n_centers: int, *, solver: str = "fasterpam", rng: np.random.Generator) -> Labels:
-    """Return the indices of k targets that cover the targets alone. The source is not looked at."""
+    """Return the indices of k targets that cover the targets only, without the source."""
     return select_centers(targets, [], n_centers, solver=solver, rng=rng)
 
 
 def nonprivate_stc(
     source: Points, targets: Points, n_centers: int, *, solver: str = "fasterpam", rng: np.random.Generator
 ) -> Labels:
-    """Return the indices of k targets chosen beside the source itself: the floor. Nothing is private."""
+    """Return the indices of k targets near the source itself: the best possible cost. Nothing is private."""
     return select_centers(targets, source, n_centers, solver=solver, rng=rng)
 
 
@@ -192,9 +203,9 @@ def private_kmeans_points(
     n_clusters: int = N_PRIVATE_CENTERS,
     rng: np.random.Generator,
 ) -> PrivateCenters:
-    """Return private centers of the source, to stand for S'; give epsilon or rho.
+    """Return private centers of the source that represent S', for a given epsilon or rho.
 
-    Under rho-zCDP epsilon is sqrt(2 rho), because epsilon-DP is epsilon^2/2-zCDP; the paper's text has sqrt(rho / 2), a
+    Under rho-zCDP epsilon is sqrt(2 rho), because epsilon-DP is epsilon^2/2-zCDP. The paper's text has sqrt(rho / 2), a
     quarter of the budget. Raises ValueError unless exactly one budget is given.
     """
     if (epsilon is None) == (rho is None):
