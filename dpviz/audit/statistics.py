@@ -20,7 +20,7 @@ from dpviz.core import Box, FloatArray
 MOST_ROWS, MOST_COLUMNS = 16, 16
 # Maximum number of rows that are subtracted pairwise: 28 pairs. Our choice.
 MOST_LIKE = 8
-# Our choice.
+# Maximum number of statistics. Our choice.
 MOST_STATISTICS = 400
 CENTERS = "centers"
 # Entries with the largest differences. A direction in more entries is noise. Our choice.

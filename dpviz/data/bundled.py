@@ -1,7 +1,7 @@
 """Real records that ship with scikit-learn or Plotly, each with a public box written down here by hand.
 
-The bounds are ours: what such a measurement can be, rounded outwards to friendly numbers. Records are clipped into
-them, and no bound is computed from the records.
+The bounds are our choice: the possible range of each measurement, rounded outwards to friendly numbers. Records are
+clipped into them, and no bound is computed from the records.
 """
 
 from dataclasses import dataclass
@@ -22,8 +22,10 @@ N_DIGITS = 1_797
 N_DIABETES = 442
 N_GAPMINDER = 1_704
 N_CARSHARE = 249
-PIXEL_STRIDE = 4  # ours: every fourth row and column of the photograph's 427 x 640 pixels
-IMAGE_HEIGHT = 107  # ceil(427 / 4)
+# Our choice: every fourth row and column of the photograph's 427 x 640 pixels.
+PIXEL_STRIDE = 4
+# ceil(427 / 4).
+IMAGE_HEIGHT = 107
 IMAGE_WIDTH = 160
 BRIGHTEST = 255.0
 
@@ -38,7 +40,7 @@ class Feature:
     unit: str = ""
 
 
-# What iris flowers of the garden can measure, with room to spare.
+# Possible lengths of garden iris flowers, with room to spare.
 IRIS_FEATURES = (
     Feature("sepal length", 3.0, 9.0, "cm"),
     Feature("sepal width", 1.0, 5.0, "cm"),
@@ -57,7 +59,7 @@ class NucleusMeasure:
     highest_worst: float
 
 
-# Lengths and areas are in pixels of the scanner, the others are ratios; no length can be below 0.
+# Lengths and areas are in scanner pixels, the other measures are ratios. No length can be below 0.
 NUCLEUS_MEASURES = (
     NucleusMeasure("radius", 40.0, 5.0, 50.0),
     NucleusMeasure("texture", 50.0, 6.0, 60.0),
@@ -75,7 +77,7 @@ BREAST_CANCER_FEATURES = (
     *(Feature(f"{measure.name} error", 0.0, measure.highest_error) for measure in NUCLEUS_MEASURES),
     *(Feature(f"worst {measure.name}", 0.0, measure.highest_worst) for measure in NUCLEUS_MEASURES),
 )
-# What a cultivar's wines can hold; indices and optical densities have no unit.
+# Possible contents of wines. Indices and optical densities have no unit.
 WINE_FEATURES = (
     Feature("alcohol", 8.0, 16.0, "%"),
     Feature("malic acid", 0.0, 8.0, "g/L"),
@@ -91,14 +93,17 @@ WINE_FEATURES = (
     Feature("od280/od315 of diluted wines", 0.0, 5.0),
     Feature("proline", 0.0, 2_500.0, "mg/L"),
 )
-DIGIT_SIDE = 8  # pixels of a scanned digit
-BLOCK = 2  # pixels that are added up each way: 16 features of ink, where 64 pixels are mostly blank
+# Pixels of a scanned digit along each side.
+DIGIT_SIDE = 8
+# Pixels added up along each side: 16 features of ink, because most of the 64 pixels are blank.
+BLOCK = 2
 BLOCKS = DIGIT_SIDE // BLOCK
-MOST_INK = 16.0 * BLOCK**2  # a pixel counts from 0 to 16
-# From the middle outward, an order that looks at no record: the corners of nearly every digit are blank.
+# A pixel counts from 0 to 16.
+MOST_INK = 16.0 * BLOCK**2
+# From the middle outward, an order that uses no records: the corners of nearly every digit are blank.
 DIGIT_ORDER = (5, 6, 9, 10, 1, 2, 4, 7, 8, 11, 13, 14, 0, 3, 12, 15)
 DIGIT_FEATURES = tuple(Feature(f"ink {i // BLOCKS + 1}.{i % BLOCKS + 1}", 0.0, MOST_INK) for i in DIGIT_ORDER)
-# The order of scikit-learn, but sex last: two bars make a poor first picture.
+# scikit-learn's order, except that sex is last: two bars make a poor first picture.
 DIABETES_ORDER = (0, 2, 3, 4, 5, 6, 7, 8, 9, 1)
 DIABETES_FEATURES = (
     Feature("age", 0.0, 100.0, "years"),
@@ -119,7 +124,8 @@ GAPMINDER_FEATURES = (
     Feature("population", 0.0, 2e9, "people"),
 )
 CARSHARE_COLUMNS = ("centroid_lon", "centroid_lat", "car_hours", "peak_hour")
-CARSHARE_FEATURES = (  # Montreal and the water around it
+# Montreal and the water around it.
+CARSHARE_FEATURES = (
     Feature("longitude", -74.0, -73.4, "°"),
     Feature("latitude", 45.35, 45.75, "°"),
     Feature("car hours", 0.0, 5_000.0, "h"),
@@ -130,7 +136,8 @@ OF_ITS_KIND = "All that the file can hold."
 COLOR_FEATURES = tuple(Feature(name, 0.0, BRIGHTEST) for name in ("red", "green", "blue"))
 
 
-RECORDS = {  # what a record is, where it is no person
+# Names of the records, if they are not persons.
+RECORDS = {
     "Iris flowers": ("flower", "flowers"),
     "Wine": ("wine", "wines"),
     "Digits": ("image", "images"),
@@ -197,7 +204,7 @@ def gapminder() -> Dataset:
 
 
 def carshare() -> Dataset:
-    """Return 249 places of Montreal where shared cars stood, how long, and their busiest hour (from Plotly)."""
+    """Return 249 places in Montreal where shared cars parked, for how long, and their busiest hour (from Plotly)."""
     return _from_plotly(
         "carshare",
         CARSHARE_COLUMNS,
@@ -223,7 +230,7 @@ def flower() -> Dataset:
 
 
 def _from_sklearn(name: str, **options: bool) -> tuple[FloatArray, NDArray[np.integer]]:
-    # Loading scikit-learn takes a second that synthetic sets need not wait for.
+    # Loading scikit-learn takes a second, which synthetic sets do not need.
     import sklearn.datasets  # type: ignore[import-untyped]  # scikit-learn ships no types
 
     values, classes = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True, **options)
@@ -249,7 +256,7 @@ def _photograph(file: str, title: str, note: str) -> Dataset:
 def _from_plotly(
     name: str, columns: tuple[str, ...], label: str | None, features: tuple[Feature, ...], title: str, note: str
 ) -> Dataset:
-    """Read `columns` of a table inside the package Plotly, which is not imported for it."""
+    """Read `columns` of a table inside the package Plotly, without importing the package."""
     plotly = find_spec("plotly")
     if plotly is None or plotly.origin is None:
         raise ValueError(f"The set {name} comes with Plotly, which is not installed. Install it: pip install plotly")

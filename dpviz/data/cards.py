@@ -1,6 +1,6 @@
-"""The cards of the gallery: for each set a small picture, its size, its box, and a line about it.
+"""Cards of the gallery: for each set a small picture, its size, its box, and a line about it.
 
-They are computed offline, so that a page neither loads nor draws twenty sets: after a change to a set, write them again
+They are computed offline, so that a page neither loads nor draws twenty sets. After a change to a set, write them again
 with `python -m dpviz.data.cards`. A test compares the file with the sets.
 """
 
@@ -17,20 +17,24 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import DATASETS, load, size_limits
 
 FILE = ASSETS / "gallery.json"
-WIDTH, HEIGHT, MARGIN = 160, 100, 7  # of a thumbnail, in its own units
-N_DRAWN = 240  # records, drawn with seed 0
+# Size of a thumbnail, in its own units.
+WIDTH, HEIGHT, MARGIN = 160, 100, 7
+# Records drawn with seed 0.
+N_DRAWN = 240
 DOT = 3.2
-MOST_UNITS = 3  # that a card lists
+# Maximum number of units in a card.
+MOST_UNITS = 3
 
-# The picture follows the theme of the page that holds it; records without a class are gray.
+# The picture follows the theme of its page. Records without a class are gray.
 LIGHT, DARK = ((*theme["clusters"], theme["exact"]) for theme in LOOK["themes"].values())
 NO_CLASS = len(LIGHT) - 1
-COLOR_STEP = 0x11  # a pixel's color is kept to one hex digit for each channel
+# A pixel's color is rounded to one hex digit per channel.
+COLOR_STEP = 0x11
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Public words about a set, and its thumbnail. The sets are examples: nothing in them is anybody's secret here."""
+    """Public text about a set, and its thumbnail. The sets are examples, so nothing in them is secret here."""
 
     title: str
     size: str
@@ -38,18 +42,19 @@ class Card:
     box: str
     bounds_note: str
     note: str
-    thumbnail: str  # an SVG
+    # SVG.
+    thumbnail: str
 
 
 @cache
 def cards() -> Mapping[str, Card]:
-    """Return the cards by the sets' names, as the file has them; a set may be missing."""
+    """Return the cards in the file by the sets' names; a set may be missing."""
     written: dict[str, dict[str, str]] = json.loads(FILE.read_text("utf-8"))
     return {name: Card(**card) for name, card in written.items()}
 
 
 def title(name: str) -> str:
-    """Return what the set `name` is called; without a card its name has to do."""
+    """Return the title of the set `name`, or the name itself if there is no card."""
     card = cards().get(name)
     return card.title if card else name.replace("_", " ").capitalize()
 
@@ -73,7 +78,7 @@ def make_card(name: str) -> Card:
 
 
 def thumbnail(name: str) -> str:
-    """Draw records of the set `name` in its box over two features, colored by class or, of an image, by pixel."""
+    """Draw records of the set `name` in its box over two features, colored by class or, for an image, by pixel."""
     sample = load(name, n=min(N_DRAWN, size_limits(name).default))
     unit = sample.box.to_unit(sample.points)[:, :2]
     x = MARGIN + unit[:, 0] * (WIDTH - 2 * MARGIN)
@@ -85,7 +90,8 @@ def thumbnail(name: str) -> str:
     else:
         groups = (np.full(sample.n, NO_CLASS) if sample.labels is None else sample.labels % NO_CLASS)[:, None]
         looks = [f'class="c{one}"' for one in np.unique(groups)]
-    dots = ""  # one path for each class or color
+    # One path for each class or color.
+    dots = ""
     for look, group in zip(looks, np.unique(groups, axis=0), strict=True):
         here = places[(groups == group).all(axis=1)]
         dots += f'<path {look} d="{"".join(f"M{x:.1f} {y:.1f}h0" for x, y in here)}"/>'
@@ -98,7 +104,7 @@ def thumbnail(name: str) -> str:
 
 
 def _box(dataset: Dataset) -> str:
-    """Write the bounds of the first two features, or of all where they are the same."""
+    """Write the bounds of the first two features, or of all features if they are the same."""
     low, high, units = dataset.box.low, dataset.box.high, dataset.units
     if len({*zip(low.tolist(), high.tolist(), units, strict=True)}) == 1 and dataset.d > 1:
         return f"every feature {_range(low[0], high[0], units[0])}"

@@ -1,10 +1,10 @@
 """Records that are larger than memory, read block by block from Parquet files and Dask collections (see `Chunks`).
 
-With `WorkerChunks`, each block is added up on the worker of a Dask cluster that has it, and sums come back in order. A
-worker puts blocks of BLOCK_ROWS records together from the collection's own partitions, wherever those end, and runs on
-each what one machine runs on it. Sums come back to the client in the order of the blocks, whichever worker is quick,
-slow or dead: a block whose worker is lost is computed again. So a run has the bits of one machine, and its noise is
-drawn once, on the client.
+With `WorkerChunks`, each block is added up on the worker of a Dask cluster that has it. A worker assembles blocks of
+BLOCK_ROWS records from the collection's own partitions, wherever these end, and runs the same task on a block that a
+single machine would run. Sums return to the client in the order of the blocks, whichever worker is quick, slow or dead:
+a block whose worker is lost is computed again. So a run has the same bits as on one machine, and its noise is drawn
+once, on the client.
 """
 
 from collections import deque
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from dask.array import Array
     from dask.dataframe import DataFrame
 
-READ_ROWS = 16_384  # rows read from a file at a time; changes nothing but memory
-READ_BYTES = 1 << 20  # of a column read at a time, so that a file of one large group is not read at once
-WINDOW = 64  # blocks that are sent to the workers at once, two such at most on their way; ours
+# Rows read from a file at a time. The value only affects memory.
+READ_ROWS = 16_384
+# Bytes of a column read at a time, so that a file with one large group is not read at once.
+READ_BYTES = 1 << 20
+# Blocks sent to the workers at once. At most two such windows are on their way. Our choice.
+WINDOW = 64
 T = TypeVar("T")
 
 DISTRIBUTED = (
@@ -41,13 +44,13 @@ TRUSTED = (
 
 
 class ParquetChunks(Chunks):
-    """Columns of a Parquet file, or of all `*.parquet` of a folder in the order of their names, as records.
+    """Columns of a Parquet file, or of all `*.parquet` files of a folder in the order of their names, as records.
 
     Raises TableError for a file or a column that cannot be used.
     """
 
     def __init__(self, path: str | Path, columns: Sequence[str] | None = None) -> None:
-        """Look at the files' summaries; `columns` are the features in this order, None for all of the first file."""
+        """Read the files' summaries; `columns` are the features in this order, None for all of the first file."""
         self.path, self.n = Path(path), 0
         self._paths = sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
         if not self._paths:
@@ -82,7 +85,7 @@ class ParquetChunks(Chunks):
 
 
 def _check_columns(columns: Sequence[str], kinds: Mapping[str, Any]) -> None:
-    """Raise TableError unless every column is there and holds numbers."""
+    """Raise TableError unless every column exists and contains numbers."""
     import pyarrow as pa
 
     for name in columns:
@@ -110,7 +113,7 @@ class FrameChunks(Chunks):
     """Columns of a Dask DataFrame as records, one partition in memory at a time. Raises TableError for a column."""
 
     def __init__(self, frame: "DataFrame", columns: Sequence[str] | None = None) -> None:
-        """Take a frame whose partitions are the same each time they are made; its records are counted once."""
+        """Take a frame whose partitions are the same each time they are computed; its records are counted once."""
         self.frame, self.columns = frame, frame_columns(frame, columns)
         self.n, self.d = len(frame), len(self.columns)
 
@@ -128,8 +131,9 @@ def chunks_of(data: object, columns: Sequence[str] | None = None) -> Chunks | No
 
     `columns` are the features, None for all columns.
 
-    They are chunks, a Parquet file or a folder of them, or a Dask collection: where a `distributed.Client` is open, its
-    workers add it up; without one a DataFrame is read here, one partition at a time. Raises TableError.
+    Sources are chunks, a Parquet file or a folder of such files, and Dask collections. If a `distributed.Client` is
+    open, its workers add up a collection; otherwise a DataFrame is read here, one partition at a time. Raises
+    TableError.
     """
     if isinstance(data, Chunks):
         if columns is not None:
@@ -144,16 +148,17 @@ def chunks_of(data: object, columns: Sequence[str] | None = None) -> Chunks | No
         from dask.distributed import default_client
 
         return WorkerChunks(collection, default_client(), columns)  # type: ignore[no-untyped-call]  # Dask types little
-    except (ImportError, ValueError) as error:  # no cluster
+    # Without a cluster.
+    except (ImportError, ValueError) as error:
         if isinstance(error, TableError) or not hasattr(collection, "partitions") or not hasattr(collection, "columns"):
             raise TableError(f"The Dask collection could not be used: {error} Open a distributed.Client.") from None
         return FrameChunks(collection, columns)
 
 
 def sample_of(chunks: Chunks, most: int, box: Box) -> tuple[Points, Clipping]:
-    """Return every so many of the records, `most` of them at most (m, d), and the effect of `box` on all of them.
+    """Return evenly spaced records, at most `most` of them (m, d), and the effect of `box` on all records.
 
-    Records that stay with the workers are in no sample.
+    Records that stay with the workers are not sampled.
     """
     step, parts, first = max(1, -(-chunks.n // most)), [np.empty((0, chunks.d))], 0
     if isinstance(chunks, WorkerChunks):
@@ -167,7 +172,7 @@ def sample_of(chunks: Chunks, most: int, box: Box) -> tuple[Points, Clipping]:
 
 
 def frame_columns(frame: "DataFrame", columns: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of a frame's `columns`, None for all. Raises TableError for one that is not there."""
+    """Return the names of a frame's `columns`, None for all. Raises TableError for a missing column."""
     known = tuple(map(str, frame.columns))
     for name in columns or ():
         if name not in known:
@@ -178,8 +183,9 @@ def frame_columns(frame: "DataFrame", columns: Sequence[str] | None) -> tuple[st
 class WorkerChunks(Chunks):
     """A Dask array, or columns of a Dask DataFrame, whose sums are made by the workers of a cluster.
 
-    Methods that need records refuse it, and say which do not. Partitions are computed again in each pass, to the same
-    values; `persist()` keeps them in the workers' memory. Raises TableError for columns and shapes that cannot be used.
+    Methods that need records reject it and name the methods that do not. Partitions are computed again in each pass, to
+    the same values; `persist()` keeps them in the workers' memory. Raises TableError for columns and shapes that cannot
+    be used.
     """
 
     def __init__(self, collection: "Array | DataFrame", client: Any, columns: Sequence[str] | None = None) -> None:
@@ -198,20 +204,20 @@ class WorkerChunks(Chunks):
             )
         self.n, self.d = map(int, array.shape)
         self.trusted, self._client = TRUSTED.format(rows=BLOCK_ROWS), client
-        # By tasks: the other way of moving rows between partitions does not outlive a worker.
+        # By tasks, because the other way of moving rows between partitions does not survive the loss of a worker.
         blocks = array.astype(np.float64).rechunk((BLOCK_ROWS, self.d), method="tasks") if self.n else array
         self._blocks = blocks.to_delayed().ravel().tolist() if self.n else []
 
     def __array__(self, *_: object, **__: object) -> Points:
-        """Refuse to be read at once."""
+        """Raise an error: the records cannot be read at once."""
         raise TypeError(_refusal())
 
     def portions(self) -> Iterator[Points]:
-        """Refuse to send records to the client. Raises ValueError."""
+        """Raise ValueError: records are never sent to the client."""
         raise ValueError(f"points could not be used: {_refusal()}")
 
     def each_block(self, task: Callable[[Points], T]) -> Iterator[T]:
-        """Yield what the workers return of each block, in the order of the blocks."""
+        """Yield the workers' results for all blocks, in the order of the blocks."""
         waiting: deque[list[Any]] = deque()
         for first in range(0, len(self._blocks), WINDOW):
             waiting.append(self._submit(task, first))

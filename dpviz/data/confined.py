@@ -1,7 +1,7 @@
 """Parses uploads in a sandboxed subprocess with limits of memory and time.
 
-What unpacks, or is large, can take a thousand times the memory of its file, in ways that no check foresees. A process
-of its own can end nothing but itself. Small plain text cannot grow, and is parsed at once, without one.
+A packed or large file can take a thousand times its size in memory, in ways that no check foresees. A separate process
+can only end itself. Small plain text cannot grow, so it is parsed at once, without a process.
 """
 
 import contextlib
@@ -33,16 +33,25 @@ from dpviz.data.files import (
 )
 from dpviz.data.table import Table, columns_of
 
-SECONDS = 4.5  # from the first byte to the answer; ours, below the five that a reader is promised
-LOADING = 30.0  # s that a process may take to load its packages, where none is ready; a busy machine needs some
+# Seconds from the first byte to the answer. Our choice, below the five seconds promised to the reader.
+SECONDS = 4.5
+# Seconds that a process may take to load its packages, if none is ready. A busy machine needs some.
+LOADING = 30.0
 READY = b"r"
-LEAST_SECONDS = 2.0  # that a file is given once its process is ready, however long it waited; ours
-WAITING = 2.5  # s that a file waits for a place; ours, what SECONDS leaves of LEAST_SECONDS
-PLACES = 2  # files that are read at once, so that the pictures of others go on; ours
-MEMORY = 400_000_000  # bytes that the process may take beside what its packages took; ours
-MOST_ANSWERED = 100_000_000  # bytes of columns that are handed back: the most cells, all of them numbers, take 80 MB
-AT_ONCE = 500_000  # bytes of plain text that are read without a process
-LOWER = 5  # steps of priority below the server; ours: a third of the server's share where both want a whole core
+# Minimum seconds for a file once its process is ready, however long it waited. Our choice.
+LEAST_SECONDS = 2.0
+# Seconds that a file waits for a place. Our choice: SECONDS minus LEAST_SECONDS.
+WAITING = 2.5
+# Files read at once, so that other readers' pictures continue. Our choice.
+PLACES = 2
+# Bytes that the process may take in addition to its packages. Our choice.
+MEMORY = 400_000_000
+# Bytes of columns in an answer. The largest table takes 80 MB if all cells are numbers.
+MOST_ANSWERED = 100_000_000
+# Bytes of plain text that are read without a process.
+AT_ONCE = 500_000
+# Steps of priority below the server. Our choice: a third of the server's share if both need a whole core.
+LOWER = 5
 TOO_MUCH = (
     f"The file needed more than {MEMORY // 1_000_000} MB of memory to read, which is the most. Keep fewer rows, or "
     "only the columns you need, and save it as CSV."
@@ -52,42 +61,46 @@ TOO_LONG = (
     "and save it as CSV."
 )
 BUSY = "The server was reading other people's files. Choose yours again in a few seconds."
-# The libraries' own threads and memory pools would count as memory, though nothing is in them.
+# The libraries' own threads and memory pools would count as memory, although nothing is in them.
 FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 FRUGAL |= {"MALLOC_ARENA_MAX": "1"}
-# Pictures of others come first, from its first step on: loading its packages is half of its work.
+# Other readers' pictures have priority from the process's first step on: loading packages is half of its work.
 GIVE_WAY = f"import os; os.nice({LOWER}); " if os.name == "posix" else ""
 
 _PLACES = threading.BoundedSemaphore(PLACES)
 _SPARE_LOCK = threading.Lock()
-_spare: list["subprocess.Popen[bytes]"] = []  # at most one process that waits for a file, its packages loaded
+# At most one process that waits for a file, with its packages loaded.
+_spare: list["subprocess.Popen[bytes]"] = []
 
 
 def read_confined(file_or_path: FileOrPath, reading: TableFormat = READ_OFF) -> Table:
-    """Read what `read_table` reads, within UPLOADED, SECONDS and MEMORY. Raises TableError, also for what took more."""
+    """Read a table like `read_table`, within UPLOADED, SECONDS and MEMORY. Raises TableError, also beyond these."""
     file = read_bytes(file_or_path, MAX_BYTES)
     is_packed = binary_format(file.data) is not None or file.data.startswith(GZIP_MAGIC)
     if len(file.data) <= AT_ONCE and not is_packed:
         return Table(file.name, file.digest, columns_of(file.data, reading=reading), reading)
     columns = _confined(file.data, reading)
-    assert isinstance(columns, Columns)  # as asked for
+    # The process was asked for columns.
+    assert isinstance(columns, Columns)
     return Table(file.name, file.digest, columns, reading)
 
 
 def read_outlines(file_or_path: FileOrPath) -> FloatArray:
-    """Return what `outlines_of` returns, within SECONDS and MEMORY. Raises TableError, also for what took more."""
-    from dpviz.data.geojson import outlines_of  # slow to load
+    """Return the result of `outlines_of`, within SECONDS and MEMORY. Raises TableError, also beyond these limits."""
+    # Slow to load.
+    from dpviz.data.geojson import outlines_of
 
     data = read_bytes(file_or_path, MOST_OUTLINE_BYTES).data
     if len(data) <= AT_ONCE and not data.startswith(GZIP_MAGIC):
         return outlines_of(data)
     lines = _confined(data, None)
-    assert isinstance(lines, np.ndarray)  # as asked for
+    # The process was asked for lines.
+    assert isinstance(lines, np.ndarray)
     return lines
 
 
 def _confined(data: bytes, reading: TableFormat | None) -> Columns | FloatArray:
-    """Return what a process of its own parses: columns read by the settings, or without any a background's lines."""
+    """Return the result of a separate process: columns read by the settings, or a background's lines without any."""
     begin = time.monotonic()
     if not _PLACES.acquire(timeout=WAITING):
         raise TableError(BUSY)
@@ -105,7 +118,7 @@ def _confined(data: bytes, reading: TableFormat | None) -> Columns | FloatArray:
 
 
 def get_ready() -> None:
-    """Start a process that waits for the next file, unless one waits already."""
+    """Start a process that waits for the next file, unless one is already waiting."""
     with _SPARE_LOCK:
         if not _spare:
             _spare.append(_start())
@@ -114,14 +127,16 @@ def get_ready() -> None:
 def _answer_of(
     process: "subprocess.Popen[bytes]", data: bytes, reading: TableFormat | None, end: float
 ) -> Columns | FloatArray | TableError:
-    """Return what a process parsed by `end` (monotonic, s), or why there are none; kills the process."""
+    """Return the process's result if it is ready by `end` (monotonic, s), otherwise an error. Kill the process."""
     too_late = threading.Event()
-    assert process.stdout is not None  # a pipe, see below
+    # It is a pipe, see `_start`.
+    assert process.stdout is not None
     try:
         loading = threading.Timer(LOADING, process.kill)
         loading.start()
         try:
-            process.stdout.read(1)  # READY
+            # The answer is READY.
+            process.stdout.read(1)
         finally:
             loading.cancel()
 
@@ -136,9 +151,11 @@ def _answer_of(
             with contextlib.suppress(BrokenPipeError), io.BufferedWriter(to) as pipe:
                 pickle.dump(reading, pipe)
                 pipe.write(data)
-            # Unpickled as it comes: only the columns are in memory, not their bytes as well. Our own process wrote it.
+            # Unpickle the stream directly, so that the columns' bytes are not in memory as well. Our own process wrote
+            # it.
             return cast(Columns | FloatArray | TableError, pickle.load(io.BufferedReader(back)))
-        except (EOFError, pickle.UnpicklingError):  # it was killed, or ended without an answer
+        # The process was killed, or ended without an answer.
+        except (EOFError, pickle.UnpicklingError):
             return TableError(TOO_LONG if too_late.is_set() else TOO_MUCH)
         finally:
             clock.cancel()
@@ -148,22 +165,24 @@ def _answer_of(
 
 
 def _start() -> "subprocess.Popen[bytes]":
-    """Start a process that parses one file; its path has the package, installed or not."""
+    """Start a process that parses one file. Its path contains the package, even if that is not installed."""
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-c", f"{GIVE_WAY}from dpviz.data.confined import answer; answer()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        bufsize=0,  # what is read ahead of the answer would be lost
+        # Bytes read ahead of the answer would be lost.
+        bufsize=0,
         stderr=subprocess.DEVNULL,
         env={**os.environ, **FRUGAL, "PYTHONPATH": path},
     )
 
 
 def answer() -> None:
-    """Parse one file of standard input; write its columns or lines, or why there are none, to standard output."""
-    load_parsers()  # before the memory is limited to what one file may take
+    """Parse one file from standard input; write its columns or lines, or an error, to standard output."""
+    # Load packages before the memory is limited to the amount for one file.
+    load_parsers()
     from dpviz.data.geojson import outlines_of
 
     sys.stdout.buffer.write(READY)
@@ -180,18 +199,20 @@ def answer() -> None:
         written = pickle.dumps(error)
     except (MemoryError, RecursionError):
         written = pickle.dumps(TableError(TOO_MUCH))
-    except Exception as error:  # of a library, about a file that it cannot read
+    # An error of a library about a file that it cannot read.
+    except Exception as error:
         way_out = "Open it in a spreadsheet and save it as CSV."
         written = pickle.dumps(TableError(f"The file could not be read ({type(error).__name__}). {way_out}"))
     sys.stdout.buffer.write(written)
     sys.stdout.buffer.flush()
-    os._exit(0)  # without exit handlers that a file may have left behind
+    # Skip exit handlers that a file may have left behind.
+    os._exit(0)
 
 
 def limit() -> None:
-    """Limit this process to MEMORY beyond what it has, its file included, and to SECONDS of processor time.
+    """Limit this process to MEMORY beyond its present use, which includes its file, and to SECONDS of processor time.
 
-    Where the system has no such limits (Windows) time alone is limited, by the parent process.
+    If the system has no such limits (Windows), only time is limited, by the parent process.
     """
     try:
         import resource

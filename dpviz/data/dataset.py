@@ -1,4 +1,4 @@
-"""The data set that every page, experiment and test receives: records, their public box, and words about them."""
+"""The data set that every page, experiment and test receives: records, their public box, and text about them."""
 
 from dataclasses import dataclass, replace
 
@@ -9,18 +9,20 @@ from dpviz.core import Box, Confidential, FloatArray, Labels, Points, as_points,
 from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import RandomProjection, Scale
 
-N_CHANNELS = 3  # red, green, blue
+# Red, green, blue.
+N_CHANNELS = 3
 DECLARED = "Declared with the set, not taken from its records."
 
 
 @dataclass(frozen=True, slots=True)
 class Nouns:
-    """What points are called, singular and plural; public."""
+    """Names of points, singular and plural. Public."""
 
     source: tuple[str, str] = ("source record", "source records")
     target: tuple[str, str] = ("target", "targets")
     center: tuple[str, str] = ("new center", "new centers")
-    record: tuple[str, str] = ("person", "people")  # where there is no source
+    # Name of a record for methods without a source.
+    record: tuple[str, str] = ("person", "people")
 
 
 NEUTRAL = Nouns()
@@ -28,18 +30,21 @@ NEUTRAL = Nouns()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """The public map under places, data units: what everybody knows of a town. No record has a say in it."""
+    """The public map under places, data units: common knowledge about a town. It does not depend on any record."""
 
-    streets: FloatArray  # (s, 4): x y of both ends
+    # x y of both ends, (s, 4).
+    streets: FloatArray
     roads: FloatArray  # (r, p, 2)
-    river: FloatArray  # (p, 3): x, and y of both banks
+    # x, and y of both banks, (p, 3).
+    river: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """Public lines under places on a map, such as a coast or districts: a person's own file, never the records."""
+    """Public lines under places on a map, such as a coast or districts, from a user's own file, never the records."""
 
-    lines: FloatArray  # (p, 2): meters east and north of the map's middle; NaN between two lines
+    # Meters east and north of the map's middle, (p, 2). NaN between two lines.
+    lines: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +59,7 @@ class Image(Confidential):
     colors: NDArray[np.uint8]  # (height, width, 3), read-only
 
     def __post_init__(self) -> None:
-        """Freeze a copy of the colors; raises ValueError when their shape is not (height, width, 3)."""
+        """Freeze a copy of the colors; raises ValueError if their shape is not (height, width, 3)."""
         shape = (self.height, self.width, N_CHANNELS)
         if np.shape(self.colors) != shape:
             raise ValueError(
@@ -66,31 +71,47 @@ class Image(Confidential):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset(Confidential):
-    """Records inside their box. Raises ValueError when the parts do not fit each other.
+    """Records inside their box. Raises ValueError if the parts do not fit each other.
 
-    `points`, `labels`, `image` and everything named `nonprivate_*` are the curator's; the other fields are public.
-    With `bounds_from_data` the box was taken from the records and is NOT private.
+    `points`, `labels`, `image` and everything named `nonprivate_*` are curator only; the other fields are public. With
+    `bounds_from_data`, the box was taken from the records and is NOT private.
     """
 
-    points: Points  # (n, d) data units, inside `box`, read-only
-    labels: Labels | None  # (n,) known classes 0..c-1, read-only; None where no classes are known
+    # Data units, inside `box`, read-only, (n, d).
+    points: Points
+    # Known classes 0..c-1, read-only, (n,). None if no classes are known.
+    labels: Labels | None
     box: Box  # d axes
     feature_names: tuple[str, ...]  # (d,)
-    title: str  # what pages call it
-    units: tuple[str, ...] = ()  # (d,), '' for a feature without unit; () means none has one
-    note: str = ""  # one sentence: what the set shows or breaks
-    bounds_note: str = DECLARED  # one sentence: where the box comes from
+    # Title on pages.
+    title: str
+    # One unit per feature, (d,); '' for a feature without a unit. () means that no feature has a unit.
+    units: tuple[str, ...] = ()
+    # One sentence about the set's purpose: a method's strength or weakness.
+    note: str = ""
+    # One sentence about the source of the box.
+    bounds_note: str = DECLARED
     bounds_from_data: bool = False
-    image: Image | None = None  # present when every pixel is a record
-    nonprivate_n_clipped: int = 0  # records that lay outside the box and were moved onto its wall
-    place: LocalMap | None = None  # where on Earth, when two features are meters east and north of a public middle
-    nonprivate_notices: tuple[str, ...] = ()  # how the data were read, clipped, and what was left out
-    nonprivate_n_left_out: int = 0  # rows of the file that are no records: cells were missing, or not in the sample
-    scale: Scale | None = None  # by which the features were brought into the unit cube, before any projection; public
-    projection: RandomProjection | None = None  # by which the features were made from others, public
-    caveats: tuple[str, ...] = ()  # what reading a file as records means for every guarantee, a sentence each
-    nouns: Nouns = NEUTRAL  # what its points are called
-    ground: Ground | Outline | None = None  # under a map: a town's of the first two features, an outline of `place`'s
+    # Present if every pixel is a record.
+    image: Image | None = None
+    # Records outside the box, which were moved onto its wall.
+    nonprivate_n_clipped: int = 0
+    # Position on Earth, if two features are meters east and north of a public middle.
+    place: LocalMap | None = None
+    # Reports of how the data were read and clipped, and of rows that were left out.
+    nonprivate_notices: tuple[str, ...] = ()
+    # Rows of the file that are not records: cells were missing, or the row was not in the sample.
+    nonprivate_n_left_out: int = 0
+    # Public map that scaled the features into the unit cube, before any projection.
+    scale: Scale | None = None
+    # Public projection from which the features were made.
+    projection: RandomProjection | None = None
+    # Consequences, for every guarantee, of reading a file as records, one sentence each.
+    caveats: tuple[str, ...] = ()
+    # Names of the points.
+    nouns: Nouns = NEUTRAL
+    # Background of a map: a town's, under the first two features, or an outline, under the features of `place`.
+    ground: Ground | Outline | None = None
 
     def __post_init__(self) -> None:
         """Copy and freeze the arrays, and check that every part has n or d entries."""
@@ -141,8 +162,8 @@ class Dataset(Confidential):
     def projected(self, n_features: int, *, seed: int = 0) -> "Dataset":
         """Return the set with its features projected to `n_features` of them (1 <= p < d), at random by a public seed.
 
-        The box is public if this one is; records beyond its walls are moved onto them and counted, again where they
-        had been moved before. `projection.back` brings centers into the old features. Raises TableError.
+        The new box is public if this one is. Records beyond its walls are moved onto them and counted, even if they
+        were moved and counted before. `projection.back` maps centers to the old features. Raises TableError.
         """
         projection = RandomProjection.from_seed(self.box, n_features, seed)
         places = projection.places(self.points)

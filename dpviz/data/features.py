@@ -1,7 +1,7 @@
-"""The features of a file, a frame or an array: one rule for all of them, and the words about cells that break it.
+"""The features of a file, a frame or an array: one rule for all of them, and messages about cells that break it.
 
-Every column is a feature and must hold finite numbers. `features` selects columns by name. A message names the columns,
-counts their cells, and gives the first row, counted from 1 without a header. It repeats no cell.
+Every column is a feature and must contain finite numbers. `features` selects columns by name. A message names the
+columns, counts their cells, and gives the first row, counted from 1 without a header. It does not repeat any cell.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from dpviz.core import FloatArray, check_real
 from dpviz.data.files import TableError, joined, listed, quoted
 
 CHOOSE = "Choose the features, as in features=['x', 'y']."
-GAPS = "Cells were missing or infinite in"  # how the refusal of rows with gaps begins
+# Beginning of the error about rows with gaps.
+GAPS = "Cells were missing or infinite in"
 
 
 def check_features(features: object) -> tuple[str, ...] | None:
@@ -28,7 +29,7 @@ def check_features(features: object) -> tuple[str, ...] | None:
 
 
 def count_odd(names: Sequence[str], odd: Sequence[NDArray[np.bool_]]) -> str:
-    """Return the columns that have `odd` cells, how many, and their first row; "" if there are none."""
+    """Return the columns with `odd` cells, the number of these cells, and their first row; "" if there are none."""
     counts = [(name, int(rows.sum()), int(np.argmax(rows)) + 1) for name, rows in zip(names, odd, strict=True)]
     return joined([f"{quoted(name)} ({n:,}, first in row {row:,})" for name, n, row in counts if n])
 
@@ -47,14 +48,14 @@ def refuse_gaps(points: FloatArray, names: Sequence[str], n: int, first: int = 0
 
 
 def find_words(data: Any) -> str:
-    """Return the columns of a frame, or of rows, with cells that are not numbers, as `count_odd` does."""
+    """Return the columns of a frame, or of rows, with cells that are not numbers, like `count_odd`."""
     columns = _columns(data)
     words = {name: column for name, column in columns.items() if not _is_numeric(column)}
     return count_odd([*words], [np.array([not _is_numeric(cell) for cell in each]) for each in words.values()])
 
 
 def find_gaps(data: Any) -> str:
-    """Return the columns of a frame, or of rows, with cells that are missing or infinite, as `count_odd` does."""
+    """Return the columns of a frame, or of rows, with cells that are missing or infinite, like `count_odd`."""
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in _columns(data).items()}
     return count_odd([*columns], [~np.isfinite(column) for column in columns.values()])
 
@@ -77,7 +78,8 @@ def points_of(data: Any, features: Sequence[str] | None) -> tuple[FloatArray, tu
         if is_frame and not all(map(_is_numeric, _columns(data).values())):
             raise TypeError
         points = np.asarray(data, dtype=np.float64)
-    except (TypeError, ValueError):  # NumPy's message quotes a value
+    # NumPy's message quotes a value.
+    except (TypeError, ValueError):
         raise ValueError(f"data had columns that are not numbers: {find_words(data)}. {CHOOSE}") from None
     if points.ndim != 2:
         raise ValueError(f"data had {points.ndim} dimensions, but it must have two: a row for each record.")
@@ -94,7 +96,7 @@ def _columns(data: Any) -> dict[str, NDArray[np.generic]]:
 
 
 def _is_numeric(cells: Any) -> bool:
-    """Whether a column or a cell can be read as numbers. Dates are not: their unit would be nanoseconds."""
+    """Return True if a column or a cell can be read as numbers. Dates cannot: their unit would be nanoseconds."""
     try:
         if np.asarray(cells).dtype.kind in "mM":
             return False

@@ -15,13 +15,13 @@ from dpviz.data import bundled, synthetic
 from dpviz.data.dataset import Dataset
 from dpviz.data.transforms import MAX_SEED
 
-# Of a synthetic set, ours: enough for several private iterations at ε = 1, quick enough for a slider.
+# Records of a synthetic set. Our choice: enough for several private iterations at ε = 1, quick enough for a slider.
 DEFAULT_RECORDS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """How many records a set can have; `n=None` loads `default`."""
+    """Numbers of records that a set can have; `n=None` loads `default`."""
 
     minimum: int  # records
     default: int
@@ -35,7 +35,8 @@ class _Entry:
     sizes: SizeLimits
     make: Callable[..., Dataset]
     knobs: tuple[Knob, ...] = ()
-    n_groups: int | None = None  # public; None where there is none, or where a knob says it
+    # Public. None if there are no groups, or if a knob sets their number.
+    n_groups: int | None = None
 
 
 def _synthetic(
@@ -72,7 +73,8 @@ def _n_features(default: int) -> Knob:
 
 SMALLER = "Each cluster is smaller than the one before by this share: 0 makes all equal."
 MIXES = "Random mixes in place of the features, from a public seed: less noise in all. 0 keeps the features."
-PROJECTION = (  # for a real set of at least 16 features
+# For real sets with at least 16 features.
+PROJECTION = (
     Knob("n_projected", "int", 0, "Project to features", MIXES, 0, 8, 0, 15),
     Knob("projection_seed", "int", 0, "Projection seed", "Draws the mixes; public.", 0, 100, 0, MAX_SEED),
 )
@@ -137,11 +139,11 @@ DATASETS: tuple[str, ...] = tuple(_GALLERY)
 def load(name: str, *, n: int | None = None, seed: int = 0, **knobs: object) -> Dataset:
     """Return the data set `name` of DATASETS; the same arguments give the same bits.
 
-    `n` is the number of records, within `size_limits(name)`; None means its default. A synthetic set is drawn with
-    `seed` and the `knobs` that `data_knobs(name)` lists. Of a real set, a smaller `n` takes a uniform subsample
-    without replacement in the original order, and an image's sample comes without the image; the knobs of a set with
-    many features project them. Raises ValueError for an unknown name, a size out of range or a seed that is not a
-    whole number >= 0, KnobError for a knob.
+    `n` is the number of records, within `size_limits(name)`; None means the default. Synthetic sets are drawn with
+    `seed` and the `knobs` listed by `data_knobs(name)`. From a real set, a smaller `n` takes a uniform sample without
+    replacement, in the original order; a sample of an image comes without the image. The knobs of sets with many
+    features set a projection. Raises ValueError for an unknown name, a size out of range, or a seed that is not a
+    whole number >= 0; KnobError for an invalid knob.
     """
     entry = _entry(name)
     sizes = entry.sizes
@@ -169,15 +171,15 @@ def knob_values(name: str, knobs: tuple[Knob, ...], values: Mapping[str, object]
 
 
 def data_knobs(name: str) -> tuple[Knob, ...]:
-    """Return the knobs of the data set `name`, () where it has none; raises ValueError for an unknown name."""
+    """Return the knobs of the data set `name`, () if it has none; raises ValueError for an unknown name."""
     return _entry(name).knobs
 
 
 def known_groups(name: str, **knobs: object) -> int | None:
-    """Return how many groups the set `name` is known to have, which is public; None where the number is unknown.
+    """Return the known number of groups of the set `name`, which is public; None if it is unknown.
 
-    `knobs` are those of `load`; without them, it is the set at its defaults. Raises ValueError for an unknown name,
-    KnobError for a knob.
+    `knobs` are the knobs of `load`, by default the set's defaults. Raises ValueError for an unknown name, KnobError for
+    an invalid knob.
     """
     entry = _entry(name)
     n_groups = knob_values(name, entry.knobs, knobs).get("n_clusters", entry.n_groups)
@@ -185,7 +187,7 @@ def known_groups(name: str, **knobs: object) -> int | None:
 
 
 def size_limits(name: str) -> SizeLimits:
-    """Return how many records `load(name, n=...)` takes; raises ValueError for an unknown name."""
+    """Return the sizes that `load(name, n=...)` accepts; raises ValueError for an unknown name."""
     return _entry(name).sizes
 
 
@@ -207,7 +209,7 @@ def _whole_number(name: str, value: object) -> int:
 def subsample(dataset: Dataset, n: int, *, rng: np.random.Generator) -> Dataset:
     """Draw `n` records of `dataset` uniformly without replacement; they stay in their original order.
 
-    An image's sample comes without the image. Raises ValueError for more records than there are.
+    A sample of an image comes without the image. Raises ValueError for more records than the set has.
     """
     if n == dataset.n:
         return dataset

@@ -1,9 +1,9 @@
-"""The map projection of latitude and longitude to meters around the middle of a public box; columns that may be those.
+"""The map projection of latitude and longitude to meters around the middle of a public box; detection of such columns.
 
 Lambert's azimuthal equal-area projection of the WGS 84 ellipsoid in its closed form (Snyder, Map Projections: A Working
-Manual, USGS 1987, equations 3-11 to 3-18 and 24-17 to 24-26). Areas are exact. Lengths are true at the middle; at an
-angle c from it those across the way there are longer by 1/cos(c/2), and those along it shorter by cos(c/2): 0.001 %
-within a city, 0.1 % at 500 km, 3 % at 3,000 km, which is as far as a box may reach.
+Manual, USGS 1987, equations 3-11 to 3-18 and 24-17 to 24-26). Areas are exact. Lengths are true at the middle. At an
+angle c from it, lengths across the direction to the middle are longer by 1/cos(c/2), and lengths along it shorter by
+cos(c/2): 0.001 % within a city, 0.1 % at 500 km, 3 % at 3,000 km, the maximum reach of a box.
 """
 
 import re
@@ -17,23 +17,33 @@ from dpviz.core import Box, FloatArray, functions
 from dpviz.data.files import TableError
 from dpviz.data.transforms import rounded_outward
 
-MAJOR = 6_378_137.0  # m, semi-major axis of WGS 84
-E2 = 0.006_694_379_990_141_316  # its squared eccentricity
+# Semi-major axis of WGS 84, m.
+MAJOR = 6_378_137.0
+# Squared eccentricity of WGS 84.
+E2 = 0.006_694_379_990_141_316
 E = E2**0.5
-REACH = 3_000_000.0  # m, from the middle to the farthest corner of a box
-ALONG = 181  # points on each side of a box whose distance is measured
-WINDOW = 1.1  # of a map's square, to which a background is cut; ours
-BENDS = 16  # parts of a background's line that is as long as the window; ours
-FINEST = 1.0 / 1000.0  # of half the square: places of a background that lie nearer are one; ours
-MOST_DRAWN = 6_000  # places of a background: it travels with every picture; ours
+# Maximum distance from the middle to the farthest corner of a box, m.
+REACH = 3_000_000.0
+# Points on each side of a box whose distance is measured.
+ALONG = 181
+# Window to which a background is cut, as a multiple of the map's square. Our choice.
+WINDOW = 1.1
+# Parts of a background's line that is as long as the window. Our choice.
+BENDS = 16
+# Share of half the square within which places of a background are merged. Our choice.
+FINEST = 1.0 / 1000.0
+# Maximum number of places of a background, because it travels with every picture. Our choice.
+MOST_DRAWN = 6_000
 EAST, NORTH, METER = "east", "north", "m"
 MOST_LATITUDE, TURN = 90.0, 360.0  # degrees
-MOST_ODD = 0.01  # of the values of a column that may lie outside of what degrees can be
+# Share of a column's values that may lie outside the range of degrees.
+MOST_ODD = 0.01
 
 _LATITUDE = re.compile(r"(?:^|(?<=[^a-z]))(latitude|lat|breitengrad|breite)(?=$|[^a-z])")
 _SHORT, _FULL = ("lon", "long", "lng"), ("longitude",)
 _GERMAN_SHORT, _GERMAN_FULL = ("länge", "laenge"), ("längengrad", "laengengrad")
-_LONGITUDE = {  # words for longitude beside each for latitude, the most alike first
+# Words for longitude for each word for latitude, the most similar first.
+_LONGITUDE = {
     "lat": (*_SHORT, *_FULL),
     "latitude": (*_FULL, *_SHORT),
     "breite": (*_GERMAN_SHORT, *_GERMAN_FULL),
@@ -50,8 +60,10 @@ def _q(latitude: FloatArray) -> FloatArray:
     )
 
 
-_POLE = 1.9955310875028376  # `_q` at 90°, written down so that an import runs no machine code
-_AUTHALIC = MAJOR * (_POLE / 2.0) ** 0.5  # m, radius of the sphere of the same area
+# `_q` at 90°, written down so that an import runs no machine code.
+_POLE = 1.9955310875028376
+# Radius of the sphere of the same area, m.
+_AUTHALIC = MAJOR * (_POLE / 2.0) ** 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +81,8 @@ class LocalMap:
         cosine = np.sqrt(1.0 - sine * sine)
         middle_sine, middle_cosine, stretch = self._middle()
         toward = cosine * functions.cos(turned)
-        below = np.maximum(1.0 + middle_sine * sine + middle_cosine * toward, 1e-12)  # 0 on the other side of the Earth
+        # 0 on the other side of the Earth.
+        below = np.maximum(1.0 + middle_sine * sine + middle_cosine * toward, 1e-12)
         scale = _AUTHALIC * np.sqrt(2.0 / below)
         east = scale * stretch * cosine * functions.sin(turned)
         return np.column_stack([east, scale / stretch * (middle_cosine * sine - middle_sine * toward)])
@@ -93,12 +106,12 @@ class LocalMap:
         return np.column_stack([np.degrees(latitude), self.longitude + np.degrees(turned)])
 
     def wrapped(self, longitudes: FloatArray) -> FloatArray:
-        """Return longitudes within half a turn of the middle: -179 is 181 where the middle is 180."""
+        """Return longitudes within half a turn of the middle: -179 becomes 181 if the middle is 180."""
         return longitudes - TURN * np.round((longitudes - self.longitude) / TURN)
 
     @property
     def words(self) -> str:
-        """Where the plane is, as a sentence that goes on."""
+        """Position of the plane, as the continuation of a sentence."""
         return (
             f" East and north are meters from latitude {self.latitude:.5g}, longitude {self.longitude:.6g}; north is "
             "up and areas are true."
@@ -114,10 +127,10 @@ class LocalMap:
 
 
 def map_of(degrees: Box) -> tuple[LocalMap, Box]:
-    """Return the plane around the middle of public bounds (latitude, longitude), and the square there that holds them.
+    """Return the plane around the middle of public bounds (latitude, longitude), and the square that contains them.
 
-    A square, so that a length is as long in all directions in every unit of the box. Raises TableError for bounds that
-    are no degrees, or reach too far for a plane.
+    It is a square, so that a length is equally long in all directions in every unit of the box. Raises TableError for
+    bounds that are not degrees, or reach too far for a plane.
     """
     (south, west), (north, east) = degrees.low.tolist(), degrees.high.tolist()
     if south < -MOST_LATITUDE or north > MOST_LATITUDE or west < -TURN or east > TURN or east - west > TURN:
@@ -131,7 +144,7 @@ def map_of(degrees: Box) -> tuple[LocalMap, Box]:
     edges = [(up, np.full(ALONG, end)) for end in (west, east)] + [
         (np.full(ALONG, end), across) for end in (south, north)
     ]
-    # The two ends of a whole turn are one place; just inside of it each is on its own side.
+    # The two ends of a whole turn are one place. Just inside it, each end is on its own side.
     outline = np.concatenate([here.to_meters(np.column_stack(edge)) for edge in edges])
     farthest = float(np.hypot(*outline.T).max())
     if farthest > REACH or east - west > TURN / 2.0:
@@ -147,8 +160,8 @@ def map_of(degrees: Box) -> tuple[LocalMap, Box]:
 def outline_on(place: LocalMap, half: float, degrees: FloatArray) -> FloatArray:
     """Return lines (p, 2), longitudes and latitudes with NaN between two, as (q, 2) meters east and north of a middle.
 
-    What lies outside of the window around the square of `half` its width, m, is cut off. Straight is what is straight
-    in degrees, as GeoJSON has it, so that long lines bend. Places nearer than `FINEST` of the square are one.
+    Parts outside the window around the square of `half` its width, m, are cut off. Lines are straight in degrees, as in
+    GeoJSON, so long lines bend. Places nearer than `FINEST` of the square are merged.
     """
     reach = WINDOW * half
     around = np.linspace(-reach, reach, ALONG)
@@ -161,9 +174,10 @@ def outline_on(place: LocalMap, half: float, degrees: FloatArray) -> FloatArray:
             low[0], high[0], end[1] = place.longitude - TURN / 2.0, place.longitude + TURN / 2.0, pole
     lines = np.column_stack([place.wrapped(degrees[:, 0]), degrees[:, 1]])
     start, way = lines[:-1], np.diff(lines, axis=0)
-    # A line that leaves on one side of the Earth comes back on the other: that part is not drawn.
+    # A line that leaves on one side of the Earth returns on the other side. That part is not drawn.
     fits = np.isfinite(way).all(axis=1) & (np.abs(way[:, 0]) <= TURN / 2.0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # Liang & Barsky 1984
+    # Liang & Barsky 1984.
+    with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.stack([(low - start) / way, (high - start) / way])
     still = way == 0.0
     outside = (still & ((start < low) | (start > high))).any(axis=1)
@@ -179,7 +193,8 @@ def outline_on(place: LocalMap, half: float, degrees: FloatArray) -> FloatArray:
     share = enter[kept][row] + (leave - enter)[kept][row] * step / parts[row]
     places = start[kept][row] + share[:, None] * way[kept][row]
     meters = place.to_meters(places[:, ::-1])
-    goes_on = np.zeros(len(row), dtype=np.bool_)  # whether a part begins where the one before it ended
+    # Whether a part begins at the end of the part before it.
+    goes_on = np.zeros(len(row), dtype=np.bool_)
     first = step == 0
     follows = np.zeros(len(kept), dtype=np.bool_)
     follows[1:] = (np.diff(kept) == 1) & (leave[kept][:-1] == 1.0) & (enter[kept][1:] == 0.0)
@@ -190,7 +205,7 @@ def outline_on(place: LocalMap, half: float, degrees: FloatArray) -> FloatArray:
 def _thinned(meters: FloatArray, begins: NDArray[np.bool_], again: NDArray[np.bool_], finest: float) -> FloatArray:
     """Return lines with NaN between them, of at most `MOST_DRAWN` rows: coarser steps leave out more.
 
-    `begins` says which places (q,) begin a line, `again` which repeat the place before them.
+    `begins` (q,) marks places that begin a line, `again` (q,) places that repeat the place before them.
     """
     meters, begins = meters[~again], begins[~again]
     line = np.cumsum(begins) - 1
@@ -199,7 +214,8 @@ def _thinned(meters: FloatArray, begins: NDArray[np.bool_], again: NDArray[np.bo
         cell = np.round(meters / finest)
         moved = begins.copy()
         moved[1:] |= (cell[1:] != cell[:-1]).any(axis=1)
-        seen = (np.bincount(line, moved) > 1.0)[line]  # a line within one step is a dot
+        # A line within one step is a dot.
+        seen = (np.bincount(line, moved) > 1.0)[line]
         keep = (moved | ends) & seen
         if keep.sum() + (begins & seen).sum() <= MOST_DRAWN:
             break
@@ -209,7 +225,7 @@ def _thinned(meters: FloatArray, begins: NDArray[np.bool_], again: NDArray[np.bo
 
 
 def filled(values: FloatArray, box: Box, axes: tuple[int, int] | None) -> FloatArray:
-    """Put missing values (n, d) into the middle of `box`, and longitudes on the middle's side of the Earth."""
+    """Move missing values (n, d) to the middle of `box`, and longitudes to the middle's side of the Earth."""
     filled = np.where(np.isnan(values), box.low / 2 + box.high / 2, values)
     if axes is not None:
         middle = (box.low[list(axes)] + box.high[list(axes)]) / 2.0
@@ -228,9 +244,9 @@ def on_plane(points: FloatArray, box: Box, axes: tuple[int, int]) -> tuple[Float
 
 
 def likely_map(columns: Mapping[str, FloatArray]) -> tuple[tuple[str, str] | None, bool]:
-    """Return which two of the numeric `columns` may be latitude and longitude, and whether that is sure enough.
+    """Find the two numeric `columns` that may be latitude and longitude; also return whether that is certain enough.
 
-    Goes by names, pairs and ranges. It looks at the values, so it is NOT private: a suggestion for the curator to take.
+    It uses names, pairs and ranges. It reads the values, so it is NOT private: it is a suggestion for the curator.
     """
     lower = {name.lower(): name for name in columns}
     named = [(name, partner) for name in columns for partner in [_partner(name, lower)] if partner is not None]
@@ -246,7 +262,7 @@ def _split(name: str) -> str:
 
 
 def _partner(name: str, lower: Mapping[str, str]) -> str | None:
-    """Return the column that is called as `name` but for the word for longitude in place of that for latitude."""
+    """Return the column with the same name as `name`, except that it has a word for longitude."""
     words = _split(name)
     latitude = _LATITUDE.search(words)
     if latitude is None:
@@ -260,7 +276,7 @@ def _partner(name: str, lower: Mapping[str, str]) -> str | None:
 
 
 def _in_degrees(columns: Mapping[str, FloatArray], pair: tuple[str, str]) -> bool:
-    """Whether nearly all values of a pair of columns can be degrees, and are not all whole numbers."""
+    """Return True if nearly all values of a pair of columns can be degrees, and not all are whole numbers."""
     for name, most in zip(pair, (MOST_LATITUDE, TURN), strict=True):
         values = columns[name][np.isfinite(columns[name])]
         if not values.size or np.mean(np.abs(values) > most) > MOST_ODD or (values == np.round(values)).all():

@@ -1,8 +1,8 @@
 """Parses Parquet files, within the limits of what they unpack to.
 
-The summary at the end of the file states how much unpacks, and is refused before anything does. It can lie: what comes
-is added up in portions, and uploads are read in a process with limits (`dpviz.data.confined`). Texts stay in their
-dictionaries, so that one long text repeated in every row costs its length once.
+The summary at the end of the file states the unpacked size, and a file beyond the limits is rejected before unpacking.
+The summary can be wrong, so unpacked portions are added up, and uploads are read in a process with limits
+(`dpviz.data.confined`). Texts stay in their dictionaries, so one long text repeated in every row costs its length once.
 """
 
 from dataclasses import replace
@@ -25,15 +25,18 @@ from dpviz.data.files import (
 )
 from dpviz.data.parsing import column_names, finite, typed
 
-BATCH, SMALL_BATCH = 20_000, 200  # rows that are unpacked at a time
-DICTIONARY_ENCODINGS = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}  # of values and levels
+# Rows that are unpacked at a time.
+BATCH, SMALL_BATCH = 20_000, 200
+# Encodings of values and levels.
+DICTIONARY_ENCODINGS = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}
 WAY_OUT = "Save the table again as Parquet or CSV."
-GEO = b"geo"  # the name under which a GeoParquet file describes its columns of shapes
+# Key under which a GeoParquet file describes its columns of shapes.
+GEO = b"geo"
 PLACES = "To use the places in it, save the points as GeoJSON, or as two columns of latitude and longitude."
 
 
 def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
-    """Read the flat columns of `data`; raises TableError for anything that is no table within `limits`."""
+    """Read the flat columns of `data`; raises TableError if it is not a table within `limits`."""
     try:
         file = _open(data, limits)
         schema = file.schema_arrow
@@ -45,16 +48,17 @@ def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = 
         if len(set(schema.names)) < len(schema.names):
             raise TableError(f"Two columns of the file have one name, but names must differ. {WAY_OUT}")
         cells = _cells(_batches(file, [schema.names[i] for i in flat], limits), [names[i] for i in flat], limits)
-    except (TableError, MemoryError):  # pyarrow's own error of memory is one
+    # pyarrow's own memory error is a MemoryError.
+    except (TableError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError) as error:
-        # The messages of pyarrow can hold cells.
+        # pyarrow's messages can contain cells.
         raise TableError(f"The Parquet file was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
     return _columns(tuple(names[i] for i in flat), *cells, (*notes, *omissions), reading)
 
 
 def _omission(name: str, schema: pa.Schema, place: int) -> str:
-    """Say that a column is left out, and how its content can be used; shapes are binary, or points in two numbers."""
+    """Report that a column is left out, and how to use its content; shapes are binary, or points in two numbers."""
     kind = _value_type(schema.types[place])
     has_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_struct(kind)
     if has_bytes and GEO in (schema.metadata or {}):
@@ -63,7 +67,7 @@ def _omission(name: str, schema: pa.Schema, place: int) -> str:
 
 
 def _open(data: bytes, limits: Limits) -> pq.ParquetFile:
-    """Open the file if its summary promises no more than the limits."""
+    """Open the file if its summary is within the limits."""
     file = pq.ParquetFile(pa.BufferReader(data))
     summary = file.metadata
     limits.refuse_size(summary.num_rows, summary.num_columns)
@@ -72,7 +76,7 @@ def _open(data: bytes, limits: Limits) -> pq.ParquetFile:
     groups = [summary.row_group(i) for i in range(summary.num_row_groups)]
     chunks = [group.column(i) for group in groups for i in range(group.num_columns) if group.num_rows]
     limits.refuse_unpacked(sum(chunk.total_uncompressed_size for chunk in chunks))
-    # pyarrow refuses to make a dictionary of what other encodings hold.
+    # pyarrow does not build dictionaries from other encodings.
     others = {chunk.path_in_schema for chunk in chunks if not DICTIONARY_ENCODINGS.issuperset(chunk.encodings)}
     texts = [
         column.path
@@ -99,10 +103,10 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _batches(file: pq.ParquetFile, columns: list[str], limits: Limits) -> list[pa.RecordBatch]:
-    """Return the `columns`, BATCH rows at a time; raises TableError as soon as more than the limits have come.
+    """Return the `columns`, BATCH rows at a time; raises TableError as soon as the limits are exceeded.
 
-    Texts whose beginnings are stored once (DELTA_BYTE_ARRAY) unpack to more than the summary says: their batches are
-    smaller.
+    Texts whose beginnings are stored once (DELTA_BYTE_ARRAY) unpack to more than the summary states, so their batches
+    are smaller.
     """
     groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
     is_delta = any(
@@ -120,7 +124,7 @@ def _batches(file: pq.ParquetFile, columns: list[str], limits: Limits) -> list[p
 def _cells(
     batches: list[pa.RecordBatch], names: list[str], limits: Limits
 ) -> tuple[int, dict[str, FloatArray], dict[str, Texts]]:
-    """Return how many rows there are, and each column (n,): floats, NaN where missing, or strings, '' where missing."""
+    """Return the number of rows and each column (n,): floats with NaN, or strings with '', for missing cells."""
     numbers: dict[str, FloatArray] = {}
     texts: dict[str, Texts] = {}
     n_characters = 0
@@ -133,7 +137,7 @@ def _cells(
             continue
         strings = []
         for part in parts:
-            # Stripped strings that share their memory; the last one stands for missing cells.
+            # Stripped strings that share their memory. The last one represents missing cells.
             coded = part if pa.types.is_dictionary(part.type) else part.dictionary_encode()
             values = np.array([*(str(value).strip() for value in coded.dictionary.to_pylist()), ""], dtype=object)
             codes = coded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False).astype(np.intp)
@@ -152,7 +156,7 @@ def _columns(
     notes: tuple[str, ...],
     reading: TableFormat,
 ) -> Columns:
-    """Put the columns together; a column of texts that are all numbers is one of numbers, as in CSV."""
+    """Assemble the columns. A column whose texts are all numbers becomes a column of numbers, as in CSV."""
     columns = {}
     for name, values in numbers.items():
         columns[name], infinite_note = finite(name, values, np.isnan(values))

@@ -1,7 +1,7 @@
 """Synthetic sets with a declared public box: round clusters, shapes that break methods, a city, no clusters at all.
 
-Every generator takes the number of records, its knobs (ranges: `dpviz.data.gallery`) and `rng`. The random draws of
-one knob are independent of the others, so that a picture changes smoothly with a slider.
+Every generator takes the number of records, its knobs (`dpviz.data.gallery` has their ranges) and `rng`. The random
+draws of one knob are independent of the others, so a picture changes smoothly with a slider.
 """
 
 import math
@@ -14,73 +14,108 @@ from numpy.typing import NDArray
 from dpviz.core import Box, Centers, FloatArray, Labels, Points, algebra, frozen, functions
 from dpviz.data.dataset import Dataset, Ground
 
-MAX_RECORDS = 1_000_000  # ours
-MOONS_RECORDS, MOONS_NOISE = 10_000, 0.05  # Byun, Choi & Lee, figure 2
-MAX_CELLS = 10_000_000  # n * d, ours: 80 MB of float64
+# Maximum number of records. Our choice.
+MAX_RECORDS = 1_000_000
+# Byun, Choi & Lee, figure 2.
+MOONS_RECORDS, MOONS_NOISE = 10_000, 0.05
+# Maximum n * d. Our choice: 80 MB of float64.
+MAX_CELLS = 10_000_000
 
-STAND_INS = 100  # records; below 1,000 every δ that follows their noisy number is at its largest; ours
-SIDE = 10.0  # data units; ours
+# Number of placeholder records. Below 1,000, every δ that depends on their noisy number is at its largest. Our
+# choice.
+STAND_INS = 100
+# Side of the box in data units. Our choice.
+SIDE = 10.0
 SIDE_BOX = Box.cube(0.0, SIDE, 2)
-WALL_SIGMAS = 3.5  # room between a cluster's center and the wall: one Gaussian record in 4300 is beyond on that side
-TIGHTEST_SPREAD = 0.1  # sigma over the smallest center distance at overlap 0: 10 sigma apart
-OVERLAP_RATIO = 7.0  # spread at overlap 1 over spread at 0: 1.4 sigma apart, and below 2 two Gaussians are one hill
-N_LAYOUTS = 16  # center layouts to choose from, ours
-N_CANDIDATES = 24  # places tried for each center, ours
+# Room between a cluster's center and the wall: one of 4300 Gaussian records is beyond the wall on that side.
+WALL_SIGMAS = 3.5
+# sigma over the smallest center distance at overlap 0: centers are 10 sigma apart.
+TIGHTEST_SPREAD = 0.1
+# Spread at overlap 1 over spread at 0. At 1, centers are 1.4 sigma apart; below 2, two Gaussians form one hill.
+OVERLAP_RATIO = 7.0
+# Center layouts to choose from. Our choice.
+N_LAYOUTS = 16
+# Places tried for each center. Our choice.
+N_CANDIDATES = 24
 
-MOONS_BOX = Box((-1.5, -1.25), (2.5, 1.75))  # half circles of radius 1, with room for noise
-CIRCLES_BOX = Box.cube(-1.5, 1.5, 2)  # radius 1, with room for noise
-INNER_RADIUS = 0.5  # of the inner circle; the outer has 1
+# Half circles of radius 1, with room for noise.
+MOONS_BOX = Box((-1.5, -1.25), (2.5, 1.75))
+# Circles of radius 1, with room for noise.
+CIRCLES_BOX = Box.cube(-1.5, 1.5, 2)
+# Radius of the inner circle. The outer circle has radius 1.
+INNER_RADIUS = 0.5
 
-SPIRALS_BOX = Box.cube(-1.25, 1.25, 2)  # arms end at radius 1, with room for noise
-SPIRAL_START = 0.15  # radius where an arm begins, so that arms do not touch
-SPIRAL_TURNS = 1.25  # of each arm
+# Arms end at radius 1, with room for noise.
+SPIRALS_BOX = Box.cube(-1.25, 1.25, 2)
+# Radius at which an arm begins, so that arms do not touch.
+SPIRAL_START = 0.15
+# Turns of each arm.
+SPIRAL_TURNS = 1.25
 N_ARMS = 3
 
-SHEAR = np.array([[0.6, -0.6], [-0.4, 0.8]])  # of scikit-learn's example of k-means' assumptions
-ANISOTROPIC_CENTERS = np.array([[3.6, 4.0], [5.0, 5.0], [6.4, 6.0]])  # nearer to each other than stripes are long
-ANISOTROPIC_SIGMA = 1.5  # before the shear, which leaves 1.8 along a stripe and 0.3 across it
+# From scikit-learn's example of k-means' assumptions.
+SHEAR = np.array([[0.6, -0.6], [-0.4, 0.8]])
+# The centers are closer to each other than the stripes are long.
+ANISOTROPIC_CENTERS = np.array([[3.6, 4.0], [5.0, 5.0], [6.4, 6.0]])
+# Before the shear, which leaves 1.8 along a stripe and 0.3 across it.
+ANISOTROPIC_SIGMA = 1.5
 
-N_GROUPS = 3  # of clusters, each of as many clusters
-GROUP_RADIUS = 2.7  # of the circle that the groups' middles stand on, ours
-SUBGROUP_RADIUS = 0.85  # of the circle around a group's middle that its clusters stand on, ours
+# Number of groups, and of clusters in each group.
+N_GROUPS = 3
+# Radius of the circle through the groups' middles. Our choice.
+GROUP_RADIUS = 2.7
+# Radius of the circle through a group's clusters, around the group's middle. Our choice.
+SUBGROUP_RADIUS = 0.85
 
-OUTLIER_SIDE = 100.0  # the wide box that outliers force
-OUTLIER_CENTERS = np.array([[44.0, 44.0], [56.0, 46.0], [49.0, 57.0]])  # in the middle tenth or so
+# Side of the wide box that outliers require.
+OUTLIER_SIDE = 100.0
+# The centers are in about the middle tenth of the box.
+OUTLIER_CENTERS = np.array([[44.0, 44.0], [56.0, 46.0], [49.0, 57.0]])
 OUTLIER_SIGMA = 1.6
 
-# Ours, after the Unbalance set of Rezaei and Fraenti (2016): a few crowded clusters, more sparse ones far away.
+# Our choice, after the Unbalance set of Rezaei and Fraenti (2016): a few dense clusters, and more sparse ones far away.
 LARGE_CENTERS = np.array([[1.6, 3.4], [2.2, 6.4], [3.4, 4.8]])
 SMALL_CENTERS = np.array([[6.4, 2.0], [8.6, 3.6], [6.8, 5.2], [8.6, 7.0], [6.2, 8.4]])
 LARGE_SIGMA, SMALL_SIGMA = 0.32, 0.42
 
-ELONGATION = 3.0  # longest over shortest standard deviation of a cluster of the mixture, ours
-MIXTURE_SPREAD = 0.16  # typical standard deviation over the smallest distance of two centers, ours
+# Longest over shortest standard deviation of a mixture's cluster. Our choice.
+ELONGATION = 3.0
+# Typical standard deviation over the smallest distance of two centers. Our choice.
+MIXTURE_SPREAD = 0.16
 
 
-CITY_RECORDS = 1_000  # ours: so few homes can be told apart on a map
+# Our choice: so few homes can be distinguished on a map.
+CITY_RECORDS = 1_000
 CITY_SIDE = 10_000.0  # m
 CITY_BOX = Box.cube(0.0, CITY_SIDE, 2)
 
-RIVER_MIDDLE = 4_700.0  # m, northing at mid-map
+# Northing at the middle of the map, m.
+RIVER_MIDDLE = 4_700.0
 RIVER_SWING = 650.0  # m
 RIVER_HALF_WIDTH = 280.0  # m
-SCATTERED_SHARE = 0.08  # records that live outside every district
-STREET_GAP = 250.0  # m between the parallel streets of a district
-STREET_REACH = 2.2  # standard deviations from a district's middle to the ends of its streets
-STREET_STEP = 25.0  # m between the places where a street may end
-HOUSE_SIGMA = 12.0  # m, standard deviation of a home's distance to its street
+# Share of records that live outside every district.
+SCATTERED_SHARE = 0.08
+# Distance between a district's parallel streets, m.
+STREET_GAP = 250.0
+# Standard deviations from a district's middle to the ends of its streets.
+STREET_REACH = 2.2
+# Distance between the places where a street may end, m.
+STREET_STEP = 25.0
+# Standard deviation of a home's distance to its street, m.
+HOUSE_SIGMA = 12.0
 
 
 @dataclass(frozen=True, slots=True)
 class District:
-    """A Gaussian cloud of homes; lengths in meters, the angle in degrees from east, counter-clockwise."""
+    """A Gaussian cloud of homes. Lengths are in meters, the angle in degrees from east, counterclockwise."""
 
     east: float
     north: float
     sigma_along: float
     sigma_across: float
     angle: float
-    share: float  # of the records that live in districts
+    # Share of the records that live in districts.
+    share: float
 
     @property
     def middle(self) -> FloatArray:
@@ -99,11 +134,11 @@ class District:
         return np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
 
 
-# Ours. The shares add up to 1.
+# Our choice. The shares add up to 1.
 DISTRICTS = (
     District(4_600, 6_900, 560, 430, 15, 0.26),  # old town
     District(7_700, 7_400, 700, 400, -30, 0.18),  # station
-    District(1_600, 7_500, 380, 700, 10, 0.14),  # harbour
+    District(1_600, 7_500, 380, 700, 10, 0.14),  # harbor
     District(2_300, 2_300, 520, 480, 0, 0.17),  # university
     District(5_500, 2_500, 700, 360, 35, 0.15),  # market
     District(8_400, 2_400, 480, 420, -20, 0.10),  # garden suburb
@@ -117,11 +152,12 @@ def blobs(
 
     Layout and spread are scaled together until WALL_SIGMAS fit between the outer centers and the walls, so that no
     cluster is cut, at any overlap and in any dimension. The spread rises with `overlap` (with one cluster it has no
-    meaning). Raises ValueError when n * d exceeds MAX_CELLS.
+    meaning). Raises ValueError if n * d exceeds MAX_CELLS.
     """
     _check_cells(n, n_features)
     rng_layout, rng_labels, rng_points = rng.spawn(3)
-    spread = TIGHTEST_SPREAD * OVERLAP_RATIO**overlap  # in smallest distances
+    # The spread in smallest distances.
+    spread = TIGHTEST_SPREAD * OVERLAP_RATIO**overlap
     centers, extent = _centers_in_box(n_clusters, n_features, spread, rng=rng_layout)
     labels = _draw_labels(n, cluster_weights(n_clusters, imbalance), rng=rng_labels)
     points = centers[labels] + (spread * SIDE / extent) * rng_points.standard_normal((n, n_features))
@@ -130,10 +166,10 @@ def blobs(
 
 
 def mixture(n: int, *, n_features: int, n_clusters: int, rng: np.random.Generator) -> Dataset:
-    """Draw `n` records from Gaussians in [0, 10]^d, each long in its own random directions.
+    """Draw `n` records from Gaussians in [0, 10]^d, each elongated in its own random directions.
 
     Cluster j has covariance Q diag(s)^2 Q^T with Q uniform among rotations and s geometric from ELONGATION^(-1/2) to
-    ELONGATION^(1/2) times the spread. Raises ValueError when n * d exceeds MAX_CELLS.
+    ELONGATION^(1/2) times the spread. Raises ValueError if n * d exceeds MAX_CELLS.
     """
     d = n_features
     _check_cells(n, d)
@@ -152,7 +188,8 @@ def mixture(n: int, *, n_features: int, n_clusters: int, rng: np.random.Generato
 def moons(n: int, *, noise: float, rng: np.random.Generator) -> Dataset:
     """Draw `n` records from two interleaved half circles of radius 1, the second moved by (1, 0.5)."""
     angles, labels, normal = _ring_draws(n, rng=rng)
-    angles = angles / 2  # half a turn
+    # Angles of half a turn.
+    angles = angles / 2
     upper = np.column_stack([functions.cos(angles), functions.sin(angles)])
     lower = np.column_stack([1 - functions.cos(angles), 0.5 - functions.sin(angles)])
     points = np.where((labels == 0)[:, None], upper, lower) + noise * normal
@@ -197,7 +234,8 @@ def nested(n: int, *, spread: float, rng: np.random.Generator) -> Dataset:
     rng_labels, rng_points = rng.spawn(2)
     n_clusters = N_GROUPS**2
     labels = _draw_labels(n, np.full(n_clusters, 1 / n_clusters), rng=rng_labels)
-    angles = np.pi / 2 + 2 * np.pi * np.arange(N_GROUPS) / N_GROUPS  # the first corner is at the top
+    # The first corner is at the top.
+    angles = np.pi / 2 + 2 * np.pi * np.arange(N_GROUPS) / N_GROUPS
     corners = np.column_stack([functions.cos(angles), functions.sin(angles)])
     centers = (SIDE / 2 + GROUP_RADIUS * corners[:, None] + SUBGROUP_RADIUS * corners[None]).reshape(-1, 2)
     points = centers[labels] + spread * rng_points.standard_normal((n, 2))
@@ -218,7 +256,7 @@ def outliers(n: int, *, share: float, rng: np.random.Generator) -> Dataset:
 
 
 def imbalanced(n: int, *, small_share: float, rng: np.random.Generator) -> Dataset:
-    """Draw `n` records from three large clusters, labels 0..2, and five that hold `small_share` of all, 3..7."""
+    """Draw `n` records from three large clusters, labels 0..2, and five small ones with `small_share` of all, 3..7."""
     rng_labels, rng_points = rng.spawn(2)
     n_large, n_small = len(LARGE_CENTERS), len(SMALL_CENTERS)
     weights = np.repeat([(1 - small_share) / n_large, small_share / n_small], [n_large, n_small])
@@ -231,7 +269,7 @@ def imbalanced(n: int, *, small_share: float, rng: np.random.Generator) -> Datas
 
 
 def null(n: int, *, n_features: int, rng: np.random.Generator) -> Dataset:
-    """Draw `n` records uniformly from the box [0, 10]^d. Raises ValueError when n * d exceeds MAX_CELLS."""
+    """Draw `n` records uniformly from the box [0, 10]^d. Raises ValueError if n * d exceeds MAX_CELLS."""
     _check_cells(n, n_features)
     points = rng.uniform(0.0, SIDE, size=(n, n_features))
     note = "There is nothing to find: whatever clusters a method shows here, it made itself."
@@ -272,7 +310,7 @@ def city(n: int, *, rng: np.random.Generator) -> Dataset:
 
 @cache
 def city_ground() -> Ground:
-    """Return the city's streets, which end where another district is nearer or the river begins; roads; the river."""
+    """Return the city's streets, which end where a different district is nearer or the river begins; roads; river."""
     middles, axes, sigmas = (
         np.stack([getattr(each, name) for each in DISTRICTS]) for name in ("middle", "axes", "sigmas")
     )
@@ -297,7 +335,8 @@ def city_ground() -> Ground:
     river = np.column_stack([east, middle_line - RIVER_HALF_WIDTH, middle_line + RIVER_HALF_WIDTH])
     t, roads = np.linspace(0.0, 1.0, 13)[:, None], []
     old, station, harbour, university, market, garden = ((each.east, each.north) for each in DISTRICTS)
-    for start, end, bow in (  # parabolas that bend by `bow` of their length to the left
+    # Parabolas that bend to the left by `bow` of their length.
+    for start, end, bow in (
         (old, station, 0.06),
         (harbour, old, -0.05),
         (old, university, 0.10),
@@ -316,7 +355,7 @@ def city_ground() -> Ground:
 
 
 def _is_dry(places: Points) -> NDArray[np.bool_]:
-    """Say which places (n, 2) are on the map, and not in the river."""
+    """Return a mask of the places (n, 2) that are on the map and not in the river."""
     on_map = ((places >= CITY_BOX.low) & (places <= CITY_BOX.high)).all(axis=1)
     return on_map & (np.abs(places[:, 1] - river_middle(places[:, 0])) > RIVER_HALF_WIDTH)
 
@@ -329,9 +368,9 @@ def river_middle(east: FloatArray) -> FloatArray:
 
 
 def stand_ins(box: Box, n_clusters: int) -> Points:
-    """Return placeholder records (n, d) that fill `box` evenly: a guarantee is computed on them, no data needed.
+    """Return placeholder records (n, d) that fill `box` evenly, to compute a guarantee without data.
 
-    There are STAND_INS of them, or two for each cluster where that is more.
+    There are STAND_INS of them, or two per cluster if that is more.
     """
     n = max(STAND_INS, 2 * n_clusters)
     return box.clip(box.from_unit(np.random.default_rng(0).random((n, box.d))))
@@ -344,7 +383,7 @@ def cluster_weights(n_clusters: int, imbalance: float) -> FloatArray:
 
 
 def _check_cells(n: int, d: int) -> None:
-    """Raise ValueError when `n` records of `d` features are more than MAX_CELLS numbers."""
+    """Raise ValueError if `n` records of `d` features are more than MAX_CELLS numbers."""
     if n * d > MAX_CELLS:
         raise ValueError(
             f"n={n} records of n_features={d} make {n * d} numbers, but at most {MAX_CELLS} are allowed. "
@@ -353,14 +392,14 @@ def _check_cells(n: int, d: int) -> None:
 
 
 def _clipped(points: Points, labels: Labels | None, box: Box, title: str, note: str) -> Dataset:
-    """Clip `points` (n, d) into `box`, on features that stand for nothing."""
+    """Clip `points` (n, d) into `box`, with features that have no meaning."""
     names = ("x", "y") if box.d == 2 else tuple(f"x{axis}" for axis in range(1, box.d + 1))
     return Dataset(box.clip(points), labels, box, names, title, note=note)
 
 
 def _draw_labels(n: int, weights: FloatArray, *, rng: np.random.Generator) -> Labels:
     """Draw `n` clusters (n,) independently with probabilities `weights` (k,)."""
-    # Rounding can leave the last cumulated weight below the largest uniform draw: keep it out of the search.
+    # Rounding can leave the last cumulative weight below the largest uniform draw, so it is not part of the search.
     return np.searchsorted(np.cumsum(weights)[:-1], rng.random(n), side="right").astype(np.intp)
 
 
@@ -403,6 +442,6 @@ def _ring_draws(n: int, *, rng: np.random.Generator) -> tuple[FloatArray, Labels
 
 
 def _rotations(n: int, d: int, *, rng: np.random.Generator) -> FloatArray:
-    """Draw `n` orthogonal matrices (n, d, d), uniform: QR of Gaussian ones with the signs of R's diagonal undone."""
+    """Draw `n` uniform orthogonal matrices (n, d, d): QR of Gaussian ones, with the signs of R's diagonal undone."""
     q, diagonal = algebra.orthonormal(rng.standard_normal((n, d, d)))
     return np.asarray(q * np.sign(diagonal)[:, None, :], dtype=np.float64)

@@ -1,7 +1,7 @@
 """Pairs of a private source and public targets: synthetic sets, first-aid points, digits; and targets over a box.
 
-The synthetic sets are those of Schnapp & Sabato, section 6; what the paper leaves out (numbers of points, cluster
-layouts, .4 read as standard deviation) is ours. Every pair has a public box and ball.
+The synthetic sets are from Schnapp & Sabato, section 6. The paper leaves out the numbers of points and the cluster
+layouts; they are our choice, as is reading .4 as a standard deviation. Every pair has a public box and ball.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,43 +17,63 @@ from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.gallery import SizeLimits, knob_values
 from dpviz.data.synthetic import CITY_BOX, city
 
-SOURCE_RECORDS, TARGETS = 10_000, 2_000  # of a synthetic pair, ours
-MOST_TARGETS = 1_000  # that a page offers: selection among them takes some milliseconds; ours
+# Sizes of a synthetic pair. Our choice.
+SOURCE_RECORDS, TARGETS = 10_000, 2_000
+# Maximum number of targets on a page. Selection among them takes some milliseconds. Our choice.
+MOST_TARGETS = 1_000
 DEFAULT_TARGETS = 600
-PARAMEDICS = 1_050  # ours: at ε = 1 a typical run is near the one without privacy, at ε = 0.1 far from it
-MOST_RECORDS = 20_000  # of a pair
-PROJECTED = 8  # axes after the public random projection (Schnapp & Sabato, section 6)
-SPREAD_1 = 0.4  # standard deviation of synthetic 1
-SPREAD_2 = 0.01  # of synthetic 2
-SPACING_2 = 0.18  # between its cluster centers, .05 to .95; ours, one of five tried: Cluster T costs near 5.4 times STC
-SPREADS_3 = (0.03, 0.01)  # of synthetic 3: source, targets
-BOX_1 = Box.cube(-1.25, 2.35, 2)  # 3.5 standard deviations round both means
-N_COPIES = 100  # N, how often the worst case repeats a target; ours
-VOLUNTEER_SHARES = (0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0)  # by district, scattered last: two districts have all
-# The radius is ours: a public guess at how long a projected digit gets, beside 64, which none can pass.
+# Our choice: at ε = 1 a typical run is near the non-private result, at ε = 0.1 far from it.
+PARAMEDICS = 1_050
+# Maximum number of records of a pair.
+MOST_RECORDS = 20_000
+# Axes after the public random projection (Schnapp & Sabato, section 6).
+PROJECTED = 8
+# Standard deviation of synthetic set 1.
+SPREAD_1 = 0.4
+# Standard deviation of synthetic set 2.
+SPREAD_2 = 0.01
+# Distance between the cluster centers of set 2, .05 to .95. Our choice among five values: Cluster T costs nearly 5.4
+# times as much as STC.
+SPACING_2 = 0.18
+# Standard deviations of synthetic set 3: source, targets.
+SPREADS_3 = (0.03, 0.01)
+# 3.5 standard deviations around both means.
+BOX_1 = Box.cube(-1.25, 2.35, 2)
+# N, the number of copies of a target in the worst case. Our choice.
+N_COPIES = 100
+# Shares by district, with scattered homes last. Two districts have all volunteers.
+VOLUNTEER_SHARES = (0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0)
+# The radius is our choice: a public guess at the length of a projected digit, which cannot exceed 64.
 DIGITS_SPACE = (Box.cube(-64.0, 64.0, PROJECTED), Ball(np.zeros(PROJECTED), 30.0))
-N_IMAGES, MOST_MOVED = 1_797, 1_200  # of all digits, and of them as a source; the rest are targets
-FEWEST_DIGITS = 174  # images of the rarest of scikit-learn's digits
-SPREADS = ("even", "uniform")  # of targets over a box
+# Number of all digits, and maximum number of digits in a source. The rest are targets.
+N_IMAGES, MOST_MOVED = 1_797, 1_200
+# Images of the rarest digit in scikit-learn's set.
+FEWEST_DIGITS = 174
+# Spreads of targets over a box.
+SPREADS = ("even", "uniform")
 FIRST_AID = Nouns(
     ("paramedic", "paramedics"), ("resident", "residents"), ("new first-aid point", "new first-aid points")
 )
-_AXES = {"first_aid": (("east", "north"), ("m", "m"))}  # names of features, and their units
+# Names of features, and their units.
+_AXES = {"first_aid": (("east", "north"), ("m", "m"))}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceTarget(Confidential):
-    """A private source and public targets. `source` and `source_labels` are the curator's."""
+    """A private source and public targets. `source` and `source_labels` are curator only."""
 
     title: str
-    source: Points  # (m, d) data units
-    targets: Points  # (n, d) data units, public
+    source: Points  # (m, d), data units
+    # Public, (n, d), data units.
+    targets: Points
     box: Box
     ball: Ball
-    source_labels: Labels | None = None  # (m,) classes, where there are any
+    # Classes, if there are any, (m,).
+    source_labels: Labels | None = None
     target_labels: Labels | None = None  # (n,)
     note: str = ""
-    bounds_from_data: bool = False  # scale and ball were taken from the records: NOT private
+    # Whether scale and ball were taken from the records. Then they are NOT private.
+    bounds_from_data: bool = False
     nouns: Nouns = NEUTRAL
     ground: Ground | Outline | None = None
 
@@ -71,10 +91,10 @@ def synthetic(
 ) -> SourceTarget:
     """Draw synthetic set 1, 2 or 3 with `m` source records and `n_targets` targets, clipped into its public box.
 
-    1: two wide Gaussians. 2: the source has 18 clusters on top and 9 at the bottom right, the targets 9 at the bottom
-    left and the same 9 at the bottom right: the 6 x 6 places of a lattice that fills the unit square, SPACING_2 apart
-    (ours: the paper's picture is lost; how much better than Cluster T one can be follows from the spacing). 3: 6 and 12
-    clusters anywhere. Raises ValueError for another number.
+    1: two wide Gaussians. 2: the source has 18 clusters at the top and 9 at the bottom right, the targets have 9 at the
+    bottom left and the same 9 at the bottom right. Together, they are the 6 x 6 places of a lattice that fills the unit
+    square, SPACING_2 apart. The spacing is our choice, because the paper's picture is lost; it determines the possible
+    gain over Cluster T. 3: 6 and 12 clusters anywhere. Raises ValueError for a different number.
     """
     if number not in (1, 2, 3):
         raise ValueError(f"The synthetic set was {number}, but there are 1, 2 and 3.")
@@ -119,12 +139,12 @@ def first_aid(*, m: int = PARAMEDICS, n_targets: int = DEFAULT_TARGETS, rng: np.
 def digits(
     source_digit: int = 1, target_digit: int = 7, *, m: int | None = None, rng: np.random.Generator
 ) -> SourceTarget:
-    """Return scikit-learn's digits of one class as source, the first `m`, and another as targets.
+    """Return the first `m` of scikit-learn's digits of one class as source, and a different class as targets.
 
-    64 pixels from 0 to 16, less 8, on 8 random orthonormal axes, which are public: the length is at most 64, the ball
-    has radius 30.
+    The 64 pixels from 0 to 16, minus 8, are projected on 8 random orthonormal axes, which are public: the length is at
+    most 64, and the ball has radius 30.
     """
-    # Loading scikit-learn takes a second that the other sets need not wait for.
+    # Loading scikit-learn takes a second, which the other sets do not need.
     from sklearn.datasets import load_digits  # type: ignore[import-untyped]  # scikit-learn ships no types
 
     pixels, classes = load_digits(return_X_y=True)
@@ -142,10 +162,11 @@ def digits(
 def moved_digits(*, m: int = 900, n_targets: int = 600, rng: np.random.Generator) -> SourceTarget:
     """Return `m` of scikit-learn's digits as a labeled source, and `n_targets` others, moved by a pixel, as targets.
 
-    They move to the right. A small change of domain, ours: the source's labels are worth less for the targets than for
-    itself. Projected as `digits` are. Raises ValueError for more images than there are.
+    They move to the right. This small change of domain is our choice: the source's labels are worth less for the
+    targets than for the source. Projected like `digits`. Raises ValueError for more images than there are.
     """
-    from sklearn.datasets import load_digits  # as above
+    # Slow to load, as above.
+    from sklearn.datasets import load_digits
 
     pixels, classes = load_digits(return_X_y=True)
     if m < 0 or n_targets < 1 or m + n_targets > len(pixels):
@@ -172,13 +193,14 @@ def moved_digits(*, m: int = 900, n_targets: int = 600, rng: np.random.Generator
 def worst_case(k: int, *, m: int = 1_000, with_record: bool = True) -> SourceTarget:
     """Return the pair of observation 4.2 for k <= 6 in the plane: one record decides which centers are best.
 
-    k + 2 places at least 1/2 apart in the unit ball; the targets are 2N copies of the first and N of each other but
-    the last; the source is m - 1 copies of the last and, with `with_record`, one record on the first. Raises
-    ValueError for another k or m < 1.
+    There are k + 2 places at least 1/2 apart in the unit ball. The targets are 2N copies of the first place and N of
+    each other place except the last; the source is m - 1 copies of the last and, with `with_record`, one record on the
+    first. Raises ValueError for a different k or m < 1.
     """
     if not 1 <= k <= 6 or m < 1:
         raise ValueError(f"k was {k} and m {m}, but k must be from 1 to 6 and m >= 1.")
-    angles = 2 * np.pi * np.arange(7) / 7  # 7 on the circle, .87 apart, and its middle
+    # Seven places on the circle, .87 apart, and its middle.
+    angles = 2 * np.pi * np.arange(7) / 7
     places = np.concatenate([[[0.0, 0.0]], np.stack([functions.cos(angles), functions.sin(angles)], axis=1)])[: k + 2]
     targets = np.repeat(places[: k + 1], [2 * N_COPIES, *[N_COPIES] * k], axis=0)
     source = np.repeat(places[[k + 1]], m - 1, axis=0)
@@ -192,7 +214,8 @@ def worst_case(k: int, *, m: int = 1_000, with_record: bool = True) -> SourceTar
 @dataclass(frozen=True, slots=True)
 class _Pair:
     title: str
-    sizes: SizeLimits  # of the source
+    # Sizes of the source.
+    sizes: SizeLimits
     make: Callable[..., SourceTarget]  # (*, m, rng, **knobs)
     knobs: tuple[Knob, ...]
 
@@ -250,7 +273,7 @@ PAIRS: Mapping[str, str] = MappingProxyType({name: pair.title for name, pair in 
 def load_pair(name: str, *, n: int | None = None, seed: int = 0, **knobs: object) -> SourceTarget:
     """Return the pair `name` of PAIRS with `n` source records; the same arguments give the same bits.
 
-    Raises ValueError for an unknown name or a size out of range, KnobError for a knob.
+    Raises ValueError for an unknown name or a size out of range, KnobError for an invalid knob.
     """
     pair = _pair(name)
     size = pair.sizes.default if n is None else n
@@ -260,7 +283,7 @@ def load_pair(name: str, *, n: int | None = None, seed: int = 0, **knobs: object
 
 
 def source_of(name: str, pair: SourceTarget) -> Dataset:
-    """Return the source of `pair`, which is `name` of PAIRS, as a data set: records and labels are the curator's."""
+    """Return the source of `pair`, which is `name` of PAIRS, as a data set. Records and labels are curator only."""
     d = pair.box.d
     axes = tuple("xy") if d == 2 else tuple(f"direction {i + 1}" for i in range(d))
     names, units = _AXES.get(name, (axes, ()))
@@ -284,14 +307,14 @@ def pair_knobs(name: str) -> tuple[Knob, ...]:
 
 
 def pair_sizes(name: str) -> SizeLimits:
-    """Return how many source records `load_pair(name, n=...)` takes; raises ValueError for an unknown name."""
+    """Return the source sizes that `load_pair(name, n=...)` accepts; raises ValueError for an unknown name."""
     return _pair(name).sizes
 
 
 def spread_targets(box: Box, n: int, spread: str, *, rng: np.random.Generator) -> Points:
     """Return `n` targets (n, d) that fill the public `box`: "even", a scrambled Halton sequence, or "uniform".
 
-    Nothing but the box is looked at. Raises ValueError for n < 1 and another spread.
+    They depend only on the box. Raises ValueError for n < 1 and a different spread.
     """
     if n < 1 or spread not in SPREADS:
         raise ValueError(f"n was {n} and spread {spread!r:.40}, but n must be >= 1 and spread one of {SPREADS}.")

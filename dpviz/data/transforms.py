@@ -1,27 +1,27 @@
 """Maps of single records by public numbers: rounded bounds, clipping, scaling, random projection, sampling by value.
 
-**Scaling.** Distances over columns of several units follow the column with the largest numbers: beside euros, years
-count for nothing. `why_scaled` decides from public bounds and units alone whether columns are scaled from the start,
-`Scale` maps each of them to the unit cube, and knows the way back to the columns' own units.
+**Scaling.** Distances over columns with different units follow the column with the largest numbers: beside euros, years
+count for nothing. `why_scaled` decides from public bounds and units alone whether columns are scaled from the start.
+`Scale` maps each of them to the unit cube, and back to the columns' own units.
 
-**Random projection.** Noise is added for every feature, so that in hundreds of them it hides the clusters as well. A
+**Random projection.** Noise is added for every feature, so with hundreds of features it also hides the clusters. A
 record is scaled to u in [-1, 1]^d by the public bounds, and becomes y = A u, where the p < d rows of A are orthonormal
-and drawn from a public seed: on average over A, |y|^2 = |u|^2 p / d, so that clusters far apart stay far apart (Johnson
-& Lindenstrauss 1984; for private clustering Balcan et al. 2017). A record's y follows from the record and from public
-numbers alone, to the bit, so what is proved of a method holds for the records behind the projection as well.
+and drawn from a public seed: on average over A, |y|^2 = |u|^2 p / d, so clusters far apart stay far apart (Johnson &
+Lindenstrauss 1984; for private clustering Balcan et al. 2017). A record's y follows from the record and from public
+numbers alone, to the bit, so a method's proof also holds for the records behind the projection.
 
 **Sampling** takes a share of a table's rows, each by its own values, so that a guarantee for one row holds for the
 whole table. The j-th copy of a row with the values x is taken if coin(x, j) < share, where the coin is a fixed public
-function and the share a public number. For two tables of which one has one more row x, every row with other values
-meets the same coins in both, and so do the copies 1..m of x that both have; the last copy alone is in question. The
-sample differs by one row or by none, whatever the order of the rows, and what is proved for records added or removed
-holds for the table: the same epsilon, no factor. Copies have coins of their own so that a value that many rows share is
-neither taken nor left out as a whole.
+function and the share a public number. If one of two tables has one more row x, every row with different values meets
+the same coins in both, and so do the copies 1..m of x that both have; only the last copy is in question. The samples
+differ by one row or by none, whatever the order of the rows, so a proof for records added or removed holds for the
+table: the same epsilon, no factor. Each copy has its own coin, so that a value shared by many rows is neither taken nor
+left out as a whole.
 
 The key is public and always the same: the proof needs no secret, links and scripts have to find the same rows, and a
-seed could be chosen by results. So nothing is gained from sampling either: anyone can tell whether a row with given
-values is in the sample. Under REPLACE a row can leave the records by a change of its values, and n is public there: the
-guarantee is then about changes among rows of the sample (`dpviz.data.table.REPLACED`).
+seed could be chosen by results. So sampling does not add privacy either: anyone can tell whether a row with given
+values is in the sample. Under REPLACE, a row can leave the records by a change of its values, and n is public there:
+the guarantee is then about changes among rows of the sample (`dpviz.data.table.REPLACED`).
 """
 
 import math
@@ -41,13 +41,19 @@ if TYPE_CHECKING:
     from dpviz.data.geography import LocalMap
 
 LARGEST = sys.float_info.max
-REACH = 3.0  # of a projected feature, ours: three standard deviations, over A, of the farthest corner's place
+# Range of a projected feature. Our choice: three standard deviations, over A, of the farthest corner's place.
+REACH = 3.0
 MAX_SEED = 10**6
-SAMPLING_KEY = 0x64707669_7A5F726F  # public; any number would do
-MOST_OUTSIDE = 0.05  # of the records, beyond which bounds decide what is found; ours
-MOST_APART = 10.0  # times that ranges may differ before columns are scaled from the start; ours
-LEAST_CHANGE = 0.01  # of a feature's bounds that a change of category moves a record at least; ours
-LEAST_WEIGHT = 1e-4  # of the heaviest feature's; noise is as large along all of them; ours
+# Public. Any number would do.
+SAMPLING_KEY = 0x64707669_7A5F726F
+# Share of moved records beyond which the bounds determine the result. Our choice.
+MOST_OUTSIDE = 0.05
+# Ratio of ranges from which columns are scaled from the start. Our choice.
+MOST_APART = 10.0
+# Minimum move of a record by a change of category, as a share of a feature's bounds. Our choice.
+LEAST_CHANGE = 0.01
+# Minimum weight, as a share of the heaviest feature's weight: noise is equally large along all. Our choice.
+LEAST_WEIGHT = 1e-4
 KILOMETER = 1_000.0  # m
 
 
@@ -61,13 +67,18 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clipping(Confidential):
-    """What moving records into a box does to them: exact counts and extremes, curator only."""
+    """Effect of moving records into a box: exact counts and extremes. Curator only."""
 
-    nonprivate_n_moved: int  # records with at least one value outside
-    nonprivate_below: NDArray[np.intp]  # (d,) records below the lower bound
-    nonprivate_above: NDArray[np.intp]  # (d,) records above the higher bound
-    nonprivate_farthest: FloatArray  # (d,) data units, longest way that a value moves; may be infinite
-    nonprivate_n: int  # records in all
+    # Records with at least one value outside.
+    nonprivate_n_moved: int
+    # Records below the lower bound, (d,).
+    nonprivate_below: NDArray[np.intp]
+    # Records above the higher bound, (d,).
+    nonprivate_above: NDArray[np.intp]
+    # Longest distance that a value moves, data units, (d,). May be infinite.
+    nonprivate_farthest: FloatArray
+    # All records.
+    nonprivate_n: int
 
     @classmethod
     def sum(cls, parts: Iterable["Clipping"], d: int) -> "Clipping":
@@ -86,14 +97,15 @@ class Clipping(Confidential):
 
     @property
     def nonprivate_is_too_much(self) -> bool:
-        """Whether so many records are moved that what is found in them is the bounds' doing."""
+        """True if so many records are moved that the bounds determine the result."""
         return self.nonprivate_n_moved > MOST_OUTSIDE * self.nonprivate_n
 
 
 def clipping(values: FloatArray, box: Box) -> Clipping:
-    """Return what clipping finite `values` (n, d), data units, into `box` does. NOT private: for the curator's eyes."""
+    """Return the effect of clipping finite `values` (n, d), data units, into `box`. NOT private: curator only."""
     below, above = values < box.low, values > box.high
-    with np.errstate(over="ignore"):  # a way can be longer than the largest number
+    # A distance can exceed the largest number.
+    with np.errstate(over="ignore"):
         ways = np.abs(values - box.clip(values))
     return Clipping(
         int((below | above).any(axis=1).sum()),
@@ -145,27 +157,28 @@ def clipping_notices(features: Sequence[str], clipping: Clipping) -> tuple[str, 
 
 
 def rounded_outward(low: float, high: float) -> Bounds:
-    """Round to a step of about a hundredth of the width; a constant gets one unit on each side, or what a box needs."""
+    """Round to a step of about a hundredth of the width; a constant gets a unit on each side, or a box's minimum."""
     if low == high:
         room = max(1.0, FEWEST_STEPS * math.ulp(low))
         return Bounds(max(low - room, -LARGEST), min(high + room, LARGEST))
-    half = high / 2 - low / 2  # the full width may overflow
+    # The full width may overflow.
+    half = high / 2 - low / 2
     try:
         digits = 2 - math.ceil(math.log10(half))
         step = 10.0**-digits
         outer = Bounds(round(math.floor(low / step) * step, digits), round(math.ceil(high / step) * step, digits))
     except (OverflowError, ValueError, ZeroDivisionError):
-        return Bounds(low, high)  # as wide or as narrow as floats go: nothing to round
+        # As wide or as narrow as floats can be, so there is nothing to round.
+        return Bounds(low, high)
     # Rounding to decimals can move a bound back inside by the last bit, or past the largest float.
     return Bounds(max(min(outer.low, low), -LARGEST), min(max(outer.high, high), LARGEST))
 
 
 def why_scaled(bounds: Sequence[tuple[float, float] | None], units: Sequence[str], *, on_map: bool = False) -> str:
-    """Say why columns are to be scaled from the start, "" where they are not; follows from public inputs alone.
+    """Return the reason to scale columns from the start, or "" if there is none. It uses public inputs alone.
 
-    `bounds` are those that a person typed, None where they came from the data: such a column has no say. `units` has
-    one unit for each column, "" where it is unknown, or is empty. Both are without latitude and longitude, which are
-    there if `on_map`.
+    `bounds` are typed bounds, or None if they came from the data: such a column is ignored. `units` has one unit for
+    each column, "" if it is unknown, or is empty. Both are without latitude and longitude, which exist if `on_map`.
     """
     if on_map and bounds:
         return "a map stands beside other columns"
@@ -180,11 +193,11 @@ def why_scaled(bounds: Sequence[tuple[float, float] | None], units: Sequence[str
 
 
 def map_weights(widths: FloatArray, axes: tuple[int, int], per_kilometer: Sequence[float | None]) -> FloatArray:
-    """Return what the range of each feature weighs (d,), in (0, 1], the heaviest 1; public.
+    """Return the weight of each feature's range (d,), in (0, 1], the heaviest 1; public.
 
-    `widths` (d,) are ranges of public bounds, meters for the two features `axes`, which weigh the same. Of any other
-    feature j, `per_kilometer[j]` of its own unit weighs as much as a kilometer; None: its range weighs as much as the
-    map's side. Raises TableError for an amount that is not positive, or under which a feature would weigh nothing.
+    `widths` (d,) are ranges of public bounds, meters for the two features `axes`, which weigh the same. For any other
+    feature j, `per_kilometer[j]` in its own unit weighs as much as a kilometer; None means that its range weighs as
+    much as the map's side. Raises TableError for an amount that is not positive or makes a feature's weight too small.
     """
     side = float(widths[axes[0]]) / KILOMETER
     weights = np.ones(len(widths))
@@ -211,16 +224,20 @@ def map_weights(widths: FloatArray, axes: tuple[int, int], per_kilometer: Sequen
 class Scale:
     """A public map of features, each in its own unit, into the unit cube, where lengths weigh the same along all.
 
-    u_j = 1/2 + w_j ((x_j - low_j) / (high_j - low_j) - 1/2): the bounds of a feature of weight w_j = 1 are the cube's
-    walls, those of a lighter one lie inside.
+    u_j = 1/2 + w_j ((x_j - low_j) / (high_j - low_j) - 1/2): the bounds of a feature with weight w_j = 1 are the cube's
+    walls, and the bounds of a lighter feature lie inside.
     """
 
-    before: Box  # the public bounds of the d features, each in its own unit
+    # Public bounds of the d features, each in its own unit.
+    before: Box
     feature_names: tuple[str, ...]  # (d,)
     units: tuple[str, ...]  # (d,)
-    weights: FloatArray  # (d,) in (0, 1], the largest 1
-    place: "LocalMap | None" = None  # where on Earth, if two of the features are meters east and north
-    n_categories: int = 0  # of the last features, 0 or 1 by a record's category; they weigh the same
+    # In (0, 1], the largest 1, (d,).
+    weights: FloatArray
+    # Position on Earth, if two of the features are meters east and north.
+    place: "LocalMap | None" = None
+    # Number of last features that are 0 or 1 by a record's category. They weigh the same.
+    n_categories: int = 0
 
     def places(self, points: Points) -> Points:
         """Return u (n, d) of records (n, d) inside the bounds, each by itself."""
@@ -228,14 +245,14 @@ class Scale:
         return np.clip(np.where(self.weights < 1.0, 0.5 + self.weights * (unit - 0.5), unit), 0.0, 1.0)
 
     def back(self, places: Points) -> Points:
-        """Return places (m, d) of the cube in the features' own units, outside of the bounds where no record can be."""
+        """Return places (m, d) of the cube in the features' own units, possibly outside the bounds of the records."""
         return self.before.from_unit(
             np.where(self.weights < 1.0, 0.5 + (np.asarray(places) - 0.5) / self.weights, places)
         )
 
     @property
     def words(self) -> str:
-        """What weighs as much as what, as a sentence."""
+        """Amounts that weigh the same, as a sentence."""
         change = ""
         if self.n_categories:
             percent = 100.0 * float(self.weights[-1]) * math.sqrt(2.0)
@@ -256,7 +273,7 @@ class Scale:
 
     @property
     def walls(self) -> Box:
-        """The cube's walls in the features' own units; beyond the bounds of a feature that weighs less."""
+        """The cube's walls in the features' own units. They are beyond the bounds of a feature that weighs less."""
         d = self.before.d
         return Box(self.back(np.zeros(d)), self.back(np.ones(d)))
 
@@ -265,9 +282,12 @@ class Scale:
 class RandomProjection:
     """A public map from d features to p of them."""
 
-    before: Box  # the public bounds of the d features
-    axes: FloatArray  # (p, d) orthonormal rows, the A above
-    box: Box  # public, of the p projected features: |y_j| is at most the sum of |A_j|, and is cut off at REACH
+    # Public bounds of the d features.
+    before: Box
+    # Orthonormal rows, the A above, (p, d).
+    axes: FloatArray
+    # Public box of the p projected features. |y_j| is at most the sum of |A_j|, and is cut off at REACH.
+    box: Box
 
     @classmethod
     def from_seed(cls, before: Box, n_features: int, seed: int) -> "RandomProjection":
@@ -287,16 +307,16 @@ class RandomProjection:
         return np.asarray(projections(np.ascontiguousarray(2.0 * self.before.to_unit(points) - 1.0), self.axes))
 
     def back(self, places: Points) -> Points:
-        """Return for places (m, p) the nearest to the box's middle that project there, A^T y, (m, d) data units.
+        """Return A^T y (m, d), data units: the point nearest to the box's middle that projects to each place y (m, p).
 
-        What A leaves out of a record cannot come back: a center is seen in projected features, or like this.
+        The part of a record that A drops cannot be restored: a center is shown in projected features, or like this.
         """
         return self.before.clip(self.before.from_unit((algebra.product(places, self.axes) + 1.0) / 2.0))
 
     def nonprivate_distance_ratios(self, points: Points) -> FloatArray:
-        """Return by how much distances of records (n, d) change, (n // 2,): 1 is their average over A.
+        """Return the change ratios of distances between records (n, d), (n // 2,); their average over A is 1.
 
-        NOT private. A record is compared with the one half the table away; of equal records there is no ratio.
+        NOT private. A record is compared with the record half the table away; equal records have no ratio.
         """
         half = len(points) // 2
         scaled, places = 2.0 * self.before.to_unit(points), self.box.clip(self.places(points))
@@ -306,14 +326,16 @@ class RandomProjection:
 
 
 def sample_mask(values: FloatArray, share: float) -> NDArray[np.bool_]:
-    """Return which rows (n,) of `values` (n, d), NaN where a cell is missing, a sample of `share` in [0, 1] takes."""
-    # Equal numbers have equal bits: -0.0 becomes 0.0, and every NaN the same one.
+    """Return a mask (n,) of the rows of `values` (n, d), NaN for missing cells, in a sample of `share` in [0, 1]."""
+    # Equal numbers get equal bits: -0.0 becomes 0.0, and every NaN the same NaN.
     bits = np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
-    order = np.lexsort(bits.T)  # stable: equal rows stay in the file's order
+    # The sort is stable: equal rows stay in the file's order.
+    order = np.lexsort(bits.T)
     new = np.ones(len(bits), dtype=np.bool_)
     new[1:] = (bits[order[1:]] != bits[order[:-1]]).any(axis=1)
     first = np.flatnonzero(new)
-    copies = np.empty(len(bits), dtype=np.uint64)  # how many equal rows stand before each
+    # Number of equal rows before each row.
+    copies = np.empty(len(bits), dtype=np.uint64)
     copies[order] = np.arange(len(bits)) - first[np.cumsum(new) - 1]
     coin = np.full(len(bits), SAMPLING_KEY, dtype=np.uint64)
     for column in (*bits.T, copies):
@@ -322,7 +344,7 @@ def sample_mask(values: FloatArray, share: float) -> NDArray[np.bool_]:
 
 
 def _splitmix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a step of SplitMix64 (Steele, Lea & Flood 2014): a bijection after which near numbers look random."""
+    """Return a step of SplitMix64 (Steele, Lea & Flood 2014), a bijection after which close numbers look random."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
