@@ -27,3 +27,6 @@ export function beginAtHeading() {
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
+
+/** Whether Streamlit's script makes the page. */
+export const isPageBusy = () => (document.querySelector("[data-test-script-state]")?.getAttribute("data-test-script-state") ?? "notRunning") !== "notRunning";

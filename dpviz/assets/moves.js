@@ -5,14 +5,18 @@
 //                        an answer, at most AHEAD_MS
 //   dpviz:moved          [index, number]: when the page shall follow
 
+import { isPageBusy } from "./elements.js";
 import { tell } from "./kit.js";
 
 const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
 const AHEAD_MS = 600; // how long the page waits for a picture that comes ahead of it
 const SETTLE_MS = 300; // of the picture, before the page follows one that came ahead: its rerun would hold the next up
+const LEAVE_MS = 2500; // how long a link waits for the page
 const PATIENCE = 5; // such rests, while a button is held down
 const pointer = { watched: false, pressed: false };
+const all = /** @type {Set<Moves>} */ (new Set());
+const held = { link: /** @type {HTMLElement | null} */ (null), opens: false };
 
 /** A rerun between press and release takes the click away from the button below. */
 function watchPointer() {
@@ -21,6 +25,32 @@ function watchPointer() {
   for (const type of ["pointerdown", "pointerup", "pointercancel"]) {
     document.addEventListener(type, () => { pointer.pressed = type === "pointerdown"; }, { capture: true });
   }
+  document.addEventListener("click", holdLink, { capture: true });
+  window.addEventListener("popstate", () => { for (const moves of all) moves.rest(); }, { capture: true });
+}
+
+/** Follow a link once the page has followed the last move. The message of a page that is left would lead back to it. @param {MouseEvent} event */
+function holdLink(event) {
+  const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
+  const late = [...all].filter((moves) => moves.isUnsent || !moves.isAnswered);
+  if (!(link instanceof HTMLAnchorElement) || link.target === "_blank" || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (held.opens || !late.length) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const isHeld = held.link !== null;
+  held.link = link; // of several, the last
+  for (const moves of late) moves.tellPage(moves.index, moves.last ?? 0);
+  const end = performance.now() + LEAVE_MS;
+  const open = () => {
+    if (performance.now() < end && (late.some((moves) => !moves.isAnswered) || isPageBusy())) {
+      setTimeout(open, SEND_MS);
+      return;
+    }
+    held.opens = true;
+    held.link?.click();
+    Object.assign(held, { link: null, opens: false });
+  };
+  if (!isHeld) open();
 }
 
 export class Moves {
@@ -38,6 +68,7 @@ export class Moves {
     this.dragging = false;
     /** @type {Promise<boolean[]> | null} */ this.pictures = null; // whether each of the last move's pictures has come; null: none was asked for
     watchPointer();
+    all.add(this);
     input.addEventListener("input", () => this.move());
     input.addEventListener("change", () => this.release());
     for (const type of ["pointerdown", "pointerup", "pointercancel", "blur"]) {
@@ -148,11 +179,20 @@ export class Moves {
     clearTimeout(this.resting);
     if (number <= this.told) return; // a later move has overtaken this one
     this.told = number;
+    this.isUnsent = this.isAnswered = false;
     tell(this.root, "moved", [index, number]);
   }
 
-  stop() {
+  /** Send nothing more of what was moved. */
+  rest() {
     clearTimeout(this.timer);
     clearTimeout(this.resting);
+    this.pictures = null;
+    this.told = this.last ?? 0;
+  }
+
+  stop() {
+    all.delete(this);
+    this.rest();
   }
 }

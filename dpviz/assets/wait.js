@@ -2,7 +2,7 @@
 // It asks a short way of its own first; the page itself is asked when there is something to draw.
 
 import { component } from "./component.js";
-import { make } from "./elements.js";
+import { isPageBusy, make } from "./elements.js";
 
 /** @import { WaitData } from "./stages.d.ts" */
 /** @import { Given } from "./types.d.ts" */
@@ -22,10 +22,7 @@ document.addEventListener("click", ({ target }) => {
 window.addEventListener("popstate", () => { left = performance.now(); });
 
 /** Whether the page is being made, or about to be left. */
-const isBusy = () => {
-  const state = document.querySelector("[data-test-script-state]")?.getAttribute("data-test-script-state") ?? "notRunning";
-  return performance.now() - left < LEAVING_MS || state !== "notRunning";
-};
+const isBusy = () => performance.now() - left < LEAVING_MS || isPageBusy();
 
 /** Whether the stage has its place: until then what stands far below it is in sight. */
 const isStaged = () => {

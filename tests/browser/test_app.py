@@ -249,3 +249,14 @@ def test_a_new_scene_glides_unless_the_reader_wants_no_motion(page: Page, server
         page.get_by_role("slider", name="ε").first.press("ArrowRight")
     assert (page.evaluate("globalThis.glided") > 0) == (motion == "no-preference")
     assert number(picture, "frames") == frames  # no step was taken
+
+
+def test_a_link_takes_the_last_move_of_epsilon_along(page: Page, server: Server) -> None:
+    opened(page, server)
+    slider = page.get_by_role("slider", name="ε").first
+    slider.press("ArrowRight")
+    moved = slider.get_attribute("aria-valuetext")
+    assert moved is not None
+    page.get_by_test_id("stTopNavLink").filter(has_text="DPM").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("DPM", timeout=SLOW)
+    expect(slider).to_have_attribute("aria-valuetext", moved, timeout=SLOW)
