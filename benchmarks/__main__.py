@@ -10,7 +10,7 @@ from benchmarks.registry import Benchmark, small
 NAMES = (
     *("attacks", "audits", "clustering", "dpm", "family", "glides", "grid", "laplace"),
     *("latency", "morse", "move", "published", "source_target", "study"),
-)  # a new module goes here
+)
 MODULES = tuple(import_module(f"benchmarks.{name}") for name in NAMES)
 ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 

@@ -25,14 +25,19 @@ from dpviz.tools.two_worlds import worlds as two_worlds
 from dpviz.tools.two_worlds.pictures import cloud_scene
 from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
 
-RUNS = 500  # the page's own number
-BATCHED = 10  # times as many where many runs are one call
+# The Audit page's own number.
+RUNS = 500
+# Factor on the number of runs for a Batch, which makes many runs in one call.
+BATCHED = 10
 MOST_ANSWER_MS = 3000.0
-MOST_JOB_MS = 1000.0  # of one piece in the background: a cancel waits for one of them, then nothing begins
+# Limit for one piece in the background: a cancel waits for one piece, then no other begins.
+MOST_JOB_MS = 1000.0
 N, WORLD_RUNS, REDRAWN = 10_000, 200, 20
 FAST = ("nd_laplace", "dplloyd", "blum", "dwork", "gupt", "eugkm")
-SLOWEST = "dpm:gaps"  # 4,001 records, the others have 21
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {  # data set and what a method's parameters need
+# It has 4,001 records; the others have 21.
+SLOWEST = "dpm:gaps"
+# method -> data set and the parameters that the method needs.
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "convergent_kmeans": ("blobs", {}),
     "dpm": ("blobs", {}),
     "morse": ("moons", {"n_components": 22, "n_clusters": 2, "epsilon": 1.0, "delta": 1e-4, "n_iterations": 2}),
@@ -59,7 +64,8 @@ def answer(key: str) -> Measure:
         worlds = [[part(key, world, chunk, size) for chunk, size in enumerate(sizes)] for world in (0, 1)]
         audit_tasks.counted_of([case], [(joined(worlds[0]), joined(worlds[1]))])
 
-    part(key, 0, 0, 1)  # whatever is made once
+    # Warms up everything that is made only once.
+    part(key, 0, 0, 1)
     taken = processor_ms(asked)
     return Measure(taken, f"{taken:.0f} ms", f"{sum(sizes):,} runs of each world")
 
@@ -73,7 +79,7 @@ def piece(key: str) -> Measure:
 
 
 def part(key: str, world: int, chunk: int, n_runs: int) -> Any:
-    """Do one job of the page's."""
+    """Do one of the page's jobs."""
     pair = cases()[key].pair
     return audit_tasks.part(pair.points, pair.box, key, audit_tasks.CONSTRUCTED, 1.0, 0, world, chunk, n_runs, 0)
 

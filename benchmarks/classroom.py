@@ -26,7 +26,8 @@ from dpviz.tools.teaching.page.classroom import ASKED, STEPS
 
 OUTPUT = Path(__file__).with_suffix(".json")
 MOST_P95 = 500.0  # ms
-THINK = 12.0  # s that a step lasts
+# Duration of a step, s.
+THINK = 12.0
 CHAPTERS = [number for number, step in enumerate(STEPS) if step.tells and len(step.questions) == 1]
 
 
@@ -66,7 +67,8 @@ class Class:
     async def student(self, number: int) -> None:
         """Be one student until the lesson is over."""
         rng, cookie, seen = random.Random(number), f"dpviz-place-{self.code}={number:032x}", ""
-        await asyncio.sleep(rng.uniform(0, THINK))  # they come in
+        # The students join one after the other.
+        await asyncio.sleep(rng.uniform(0, THINK))
         for path in (self.code, "class.js", "class.css"):
             await self.timed("opening", f"/class/{path}")
         while not self.over:
@@ -134,7 +136,8 @@ def main(arguments: list[str]) -> int:
     options.output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(figures, indent=1))
     taken = {name: each["p95"] for name, each in figures.items() if isinstance(each, dict) and "p95" in each}
-    late = [name for name, p95 in taken.items() if p95 is None or p95 > MOST_P95]  # None: nobody got an answer
+    # p95 is None if no student got an answer.
+    late = [name for name, p95 in taken.items() if p95 is None or p95 > MOST_P95]
     print(f"late: {late or 'nothing'}; problems: {figures['problems'] or 'none'}")
     return int(bool(late or figures["problems"]))
 

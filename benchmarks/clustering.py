@@ -1,4 +1,4 @@
-"""Lloyd's iteration against scikit-learn's, and whole runs of convergent k-means against what a click may cost."""
+"""Benchmarks of Lloyd's iteration against scikit-learn's, and of whole runs of convergent k-means against a budget."""
 
 import itertools
 import warnings
@@ -14,14 +14,19 @@ from dpviz.core import Box
 from dpviz.methods.convergent_kmeans.algorithm import Params, fit
 from dpviz.solvers import assign, lloyd, sphere_packing
 
-ROUNDS = 7  # of ours, peer, ours: whatever else the machine does then hits both
-SMALL = 2_000  # records where benchmarks are only tried
-PRODUCT = 512  # records; the scores stay in the cache
-FEW, MANY = 5, 25  # iterations between which the slope is taken
+# Rounds of ours, peer, ours, so that other work on the machine affects both.
+ROUNDS = 7
+# Records for a trial of the benchmarks.
+SMALL = 2_000
+# Records. Their scores stay in the cache.
+PRODUCT = 512
+# Numbers of iterations for the slope.
+FEW, MANY = 5, 25
 # 0.84 on a quiet machine: a record's answer is the same whoever the others are, which products of matrices do not keep,
 # and for 2,000 records and few centers there is little to gain over them.
 MOST_ASSIGNMENT = 0.9
-CLICK_MS = 15.0  # a run and its trace, so that moving a knob feels immediate
+# Limit for a run and its trace, so that a slider feels immediate.
+CLICK_MS = 15.0
 
 
 def blobs(n: int, d: int, k: int, *, spread: float = 0.06) -> np.ndarray:

@@ -16,10 +16,13 @@ from dpviz.methods.dpm.algorithm import Params, fit
 from dpviz.metrics import nonprivate_cost
 from dpviz.solvers import assign
 
-N_SEEDS = 10  # of the noise
+# Seeds of the noise.
+N_SEEDS = 10
 N_SETS = 20
-SMALL = 1_000  # records where benchmarks are only tried
-LIMIT = 100.0  # of the specification's box
+# Records for a trial of the benchmarks.
+SMALL = 1_000
+# Half-width of the specification's box.
+LIMIT = 100.0
 
 
 def synth(n: int, d: int, k: int, seed: int = 42) -> tuple[np.ndarray, np.ndarray]:

@@ -12,8 +12,10 @@ from dpviz.core import Box
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.convergent_kmeans.family import METHODS as FAMILY
 
-PICTURE_RUNS = 20  # of each method
-PICTURE_MS = 1000.0  # for all runs of all methods
+# Runs of each method.
+PICTURE_RUNS = 20
+# Limit for all runs of all methods.
+PICTURE_MS = 1000.0
 
 # name -> (module, options): the baselines and both modes of convergent k-means, from one public start.
 METHODS: dict[str, tuple[Any, dict[str, str]]] = {

@@ -32,14 +32,17 @@ from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.trials import versions
 
 EPSILONS = (1.0, 0.1, 10.0)
-LONGEST = 30.0  # s of processor time: a peer whose run takes longer is left out on that set
-PATIENCE = 60.0  # s of processor time, after which no further run of a peer on a set is begun
+# A peer with a longer run on a set is left out there, s of processor time.
+LONGEST = 30.0
+# After this time, no further run of a peer on a set begins, s of processor time.
+PATIENCE = 60.0
 # Methods whose epsilon is the budget of the whole run, not one per distance or per step.
 OURS = tuple(
     key for key, entry in ENTRIES.items() if not entry.per_distance and "budget" not in dict(entry.entry.fields)
 )
 MORSE = ENTRIES["morse"].name
-OWN_K = tuple(ENTRIES[key].name for key in ("dpm", "dpm_published"))  # they choose how many centers there are
+# Methods that choose the number of centers.
+OWN_K = tuple(ENTRIES[key].name for key in ("dpm", "dpm_published"))
 
 # Files of the folder, without their ending, and k where the set has no classes. All numeric columns are features.
 SETS: dict[str, int | None] = {
@@ -114,7 +117,8 @@ def several(name: str, n_seeds: int, run: OneRun) -> Peer:
                 break
             with at_most(LONGEST):
                 made.append(run(seed))
-    except ValueError as error:  # does not take these records, or not in time, and says which
+    # The method does not accept these records, or takes too long, and the error states the reason.
+    except ValueError as error:
         return Peer(name, refused=str(error))
     return Peer(name, tuple(made))
 
@@ -129,9 +133,10 @@ class Set:
         self.inertia = cache(self._inertia)
 
     def _inertia(self, k: int) -> float:
-        """Return that of scikit-learn's KMeans with k centers: the best of FLOOR_STARTS, of one for other k than ours.
+        """Return the inertia of scikit-learn's KMeans with k centers.
 
-        0 for as many centers as records.
+        It is the best of FLOOR_STARTS starts for our k, and the result of one start for a different k. It is 0 if there
+        are as many centers as records.
         """
         if k == self.one.k:
             return float(peers.without_privacy(self.one).inertia_)
@@ -139,7 +144,7 @@ class Set:
         return float(KMeans(k, n_init=1, random_state=0).fit(points).inertia_) if k < len(points) else 0.0
 
     def figure(self, peer: Peer) -> dict[str, Any]:
-        """Return what is kept of a peer: medians of its costs over KMeans', agreements and times, and how many runs."""
+        """Return a peer's figures: medians of costs over KMeans', agreements and times, and the number of runs."""
         if peer.refused:
             return {"refused": peer.refused}
         base = self.inertia(self.one.k)
@@ -165,7 +170,7 @@ class Set:
         return made
 
     def to_values(self) -> dict[str, Any]:
-        """Return what there is to say about the set."""
+        """Return the properties of the set."""
         data = self.one.data
         return {"n": data.n, "d": data.d, "k": self.one.k, "inertia": self.inertia(self.one.k)}
 

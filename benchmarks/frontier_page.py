@@ -15,7 +15,8 @@ from dpviz.tools.compare.runs import ENTRIES
 
 Report = Mapping[str, Any]
 Figures = Mapping[str, Any]
-Group = tuple[int, int]  # sets with so many features, both ends included
+# Range of numbers of features, both ends included.
+Group = tuple[int, int]
 FEW, SOME, MANY = (1, 10), (11, 50), (51, 10**6)
 GROUPS: Mapping[Group, str] = {FEW: "up to 10 features", SOME: "11 to 50", MANY: "more"}
 PART_NAMES = {"released": RELEASED, "exact": EXACT, "moved": MOVED}
@@ -23,8 +24,10 @@ GRID = ENTRIES["eugkm"].name
 OTHERS = {HISTOGRAM, DIFFPRIVLIB} | {
     ENTRIES[key].name for key in ("blum", "dwork", "dplloyd", "gupt", "privgene", "em_mc", "dp_em", "lsh_splits")
 }
-LEAST_MS = 0.1  # of a time: shorter ones are none
-AT = "1"  # the ε that agreement and time are told at
+# Smallest time in a geometric mean; shorter times are raised to it.
+LEAST_MS = 0.1
+# ε for agreement and time.
+AT = "1"
 
 INTRO = """# The frontier: what every method costs
 
@@ -182,7 +185,7 @@ def page(report: Report) -> str:
 
 
 def _when(report: Report) -> str:
-    """Return what to use when; the rule's own numbers, and what the figures say of it."""
+    """Return the section on the choice of a method, with the rule's own numbers and the figures about it."""
     cases = [(one, epsilon) for one in report["sets"].values() for epsilon in epsilons(report)]
     little = [
         one["figures"][epsilon][GRID]["cost"] / free(one)
@@ -224,19 +227,19 @@ def best(report: Report, epsilon: str, group: Group) -> list[float]:
 
 
 def cheapest(one: Figures, epsilon: str) -> tuple[str, float]:
-    """Return which proved method of the house costs least on a set, and what."""
+    """Return the cheapest proved method of dpviz on a set, and its cost."""
     found = {name: row["cost"] for name, row in one["figures"][epsilon].items() if row.get("proved")}
     return min(((name, cost) for name, cost in found.items() if name != HISTOGRAM), key=lambda each: each[1])
 
 
 def proposed(one: Figures, epsilon: str) -> float:
-    """Return what the method costs that is recommended for a set, by its order of n, features, k and ε alone."""
+    """Return the cost on a set of the method recommended by its order of n, features, k and ε."""
     it = recommend(n=one["n"], epsilon=float(epsilon), n_clusters=one["k"], d=one["d"])
     return float(one["figures"][epsilon][ENTRIES[it.method].name]["cost"])
 
 
 def free(one: Figures) -> float:
-    """Return what the cheaper of the two lines without data costs on a set."""
+    """Return the cost of the cheaper of the two lines without data on a set."""
     return float(min(one["figures"]["any"][each]["cost"] for each in (MIDDLE, PACKED)))
 
 
@@ -247,7 +250,7 @@ def geometric(values: Iterable[float]) -> float:
 
 
 def of_epsilon(one: Figures, epsilon: str) -> Figures:
-    """Return what a set has at an epsilon, with what has none."""
+    """Return the figures of a set at an epsilon, including the figures of peers without one."""
     return {**one["figures"]["any"], **one["figures"][epsilon]}
 
 

@@ -16,17 +16,24 @@ from urllib.parse import urlencode
 from benchmarks.latency import MODES, SHOWN, WAIT_MS, browsing, serving
 from benchmarks.registry import Benchmark, Measure, sized
 
-PAGES = ("repaired", "DPM", "Morse", "nD-Laplace", "source-target")  # of `MODES`: one for each method
+# Keys of `MODES`, one for each method.
+PAGES = ("repaired", "DPM", "Morse", "nD-Laplace", "source-target")
 N = 2_000
-EPSILON = "0.3"  # of the first picture; each move is to the next value, with other noise for every run of this
+# ε of the first picture. Each move goes to the next value, with different noise for every run.
+EPSILON = "0.3"
 RUNS = 5
-MOST_MOVES = 20  # of which some may leave the marks where they were
-SETTLED_MS = 1_500  # the page follows, then nothing moves
-MOST_FRAME_MS = 34.0  # in the median run
+# Limit on moves; some may leave the marks in place.
+MOST_MOVES = 20
+# Time for the page to follow, after which nothing moves.
+SETTLED_MS = 1_500
+# Limit for the median run.
+MOST_FRAME_MS = 34.0
 
 TRACED = ["toplevel", "blink.user_timing", "disabled-by-default-devtools.timeline"]
-MARK = "glided"  # what the page notes when a glide ends
-TASKS = ("RunTask", "ThreadControllerImpl::RunTask")  # what browsers call them
+# Performance mark at the end of a glide.
+MARK = "glided"
+# Names of browsers' tasks.
+TASKS = ("RunTask", "ThreadControllerImpl::RunTask")
 
 # Resolves to the longest frame, ms, of the next glide of a picture; null without one.
 GLIDE = """(picture) => new Promise((done) => {
@@ -62,9 +69,12 @@ REST = """() => new Promise((done) => {
 class Glide:
     """One glide, ms."""
 
-    frame: float  # the longest of it
-    still: float  # the longest of the page at rest, before it
-    task: float  # the longest of the page's main thread, processor's time
+    # Longest frame of the glide.
+    frame: float
+    # Longest frame of the page at rest before the glide.
+    still: float
+    # Longest task on the page's main thread, processor time.
+    task: float
 
 
 def glides(page: Any, address: str, mode: str, noise_seed: int) -> list[Glide]:

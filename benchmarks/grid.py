@@ -21,7 +21,8 @@ from dpviz.solvers import assign
 # A run with its trace. The nested grid has nearly twice as many cells as the even one, counts the records three times,
 # and exchanges centers between starts.
 RUN_MS = {"even": 20.0, "nested": 60.0}
-SEEDS = {150: 50, 1000: 40, 10_000: 12, 100_000: 5}  # n -> draws of every kind of data
+# n -> draws of every kind of data.
+SEEDS = {150: 50, 1000: 40, 10_000: 12, 100_000: 5}
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 
 

@@ -14,7 +14,8 @@ from dpviz.accounting import LaplaceEvent
 from dpviz.core import Adjacency, Box, CentersRelease, Claim, Guarantee, Points, Result, Step
 from dpviz.mechanisms import laplace
 
-MOST_CELLS = 1024  # of the grid, up to ten features; from seven on it has two cells an axis, whatever that comes to
+# Limit for the grid with up to ten features. With seven or more features, it has two cells per axis in any case.
+MOST_CELLS = 1024
 MOST_FEATURES = 16  # 65,536 cells
 
 

@@ -35,9 +35,12 @@ from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.source_target import algorithm as source_target
 
 RECORDS = 50_000_000
-SHARES = (16, 4, 1)  # of the records, from which the growth is fitted
-MADE_ROWS = 500_000  # records drawn and written at a time
-MOST_GROWTH = 1.05  # exponent of time in n
+# Fractions 1/16, 1/4 and 1 of the records, for the fit of the growth.
+SHARES = (16, 4, 1)
+# Records drawn and written in one batch.
+MADE_ROWS = 500_000
+# Largest exponent of time in n.
+MOST_GROWTH = 1.05
 N_BLOBS, SPREAD = 16, 0.05
 
 # name -> (module, columns, fields of Params). Passes are fixed, so that time per record is the same for every n.
@@ -46,7 +49,8 @@ CASES: dict[str, tuple[ModuleType, int, dict[str, Any]]] = {
     "EUGkM": (eugkm, 2, {"n_clusters": 16, "start_seed": 0}),
     "DPM": (dpm, 10, {"n_levels": 7}),
     "NNA": (source_target, 10, {"n_centers": 10, "epsilon": 1.0, "coreset_radius": 0.0}),
-    "DPMoG-hard": (morse, 10, {"n_components": 22, "n_clusters": 16, "n_iterations": 10}),  # the slowest: last
+    # The slowest case is last.
+    "DPMoG-hard": (morse, 10, {"n_components": 22, "n_clusters": 16, "n_iterations": 10}),
 }
 
 
@@ -57,10 +61,13 @@ class Figure:
     method: str
     n: int
     d: int
-    seconds: float  # of processor time, all threads
+    # Processor time of all threads, s.
+    seconds: float
     clock: float  # s
-    memory: int  # bytes that the run took beyond what libraries and two blocks take
-    data: int  # bytes of the records
+    # Memory of the run beyond that of libraries and two blocks, bytes.
+    memory: int
+    # Size of the records, bytes.
+    data: int
 
 
 def make(path: Path, n: int, d: int, *seed: int) -> None:
@@ -161,7 +168,8 @@ def _report(chosen: argparse.Namespace, figures: list[Figure], exponents: dict[s
         "figures": [asdict(figure) for figure in figures],
     }
     if chosen.out.exists() and (workers := json.loads(chosen.out.read_text("utf-8")).get("workers")):
-        made["workers"] = workers  # what `benchmarks.large_workers` measured
+        # Measured by `benchmarks.large_workers`.
+        made["workers"] = workers
     return json.dumps(made, indent=1) + "\n"
 
 

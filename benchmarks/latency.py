@@ -33,7 +33,8 @@ from benchmarks.registry import Benchmark, Measure, sized, stolen
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "convergent_kmeans"
 SIZES = (2_000, 10_000, 100_000)
-MODES = {  # page, the slider's knob and its lowest value, the rest of the link
+# Page, the slider's parameter and its lowest value, and the rest of the link.
+MODES = {
     "repaired": (PAGE, "epsilon", "0.05", {"mode": "repaired"}),
     "published": (PAGE, "epsilon_per_iteration", "0.01", {"mode": "published"}),
     "both": (PAGE, "epsilon", "0.05", {"mode": "both"}),
@@ -44,14 +45,21 @@ MODES = {  # page, the slider's knob and its lowest value, the rest of the link
     "nD-Laplace": ("nd_laplace", "epsilon", "0.05", {}),
     "source-target": ("source_target", "epsilon", "0.05", {}),
 }
-SERIES = 2  # noise seeds
-WARM_UP = 4  # presses before the first that counts, in each series
-MOVES = 24  # presses that count, in each series
-REST_MS = 120  # between two moves of a series, so that one never waits for another
-PAUSE_MS = 2_500  # before a move out of rest: the page has followed the one before, long work behind it goes on
-PAUSED = 16  # moves out of rest that count
+# Number of noise seeds.
+SERIES = 2
+# Presses before the first that counts, in each series.
+WARM_UP = 4
+# Presses that count, in each series.
+MOVES = 24
+# Pause between two moves of a series, so that one never waits for the previous one.
+REST_MS = 120
+# Pause before a move out of rest: the page has followed the previous move, and background work continues.
+PAUSE_MS = 2_500
+# Moves out of rest that count.
+PAUSED = 16
 SCRUB_SECONDS = 3.0
-REPEAT_MS = 33  # of a key that is held down
+# Repeat interval of a key held down.
+REPEAT_MS = 33
 STARTS = 5
 BARE_PAGE = """
 import numba, numpy as np, pandas, plotly.graph_objects as go, scipy.stats, sklearn.cluster, streamlit as st
@@ -63,17 +71,22 @@ st.plotly_chart(go.Figure(go.Scattergl(x=points[:, 0], y=points[:, 1], mode="mar
 BOMB_WORDS = re.compile("longer than 5 seconds|MB of memory|other people's files")
 REMOVE = re.compile("remove|delete", re.IGNORECASE)
 WAIT_MS = 20_000
-SAME_MS = 5_000  # after a move, without another picture: it is the same
-LEAST_OTHERS = 0.75  # of the moves have to bring another one
+# If no new picture comes within this time after a move, the picture is the same.
+SAME_MS = 5_000
+# Share of moves that must bring a new picture.
+LEAST_OTHERS = 0.75
 SHOWN = ".dpviz-live:is([data-dpviz-key=picture], [data-dpviz-key=other])"
 
-MOST_STEP_MS = 60.0  # 95th percentile, up to 10,000 records
+# 95th percentile, for up to 10,000 records.
+MOST_STEP_MS = 60.0
 MOST_LATENCY_MS = 100.0  # 95th percentile
 # Two methods side by side are two runs and two pictures, and the figure is the later one's.
 MOST_STEP_OF_TWO_MS, MOST_LATENCY_OF_TWO_MS = 80.0, 130.0
 MOST_FRAME_MS = 1000.0 / 30.0
-MOST_PLAY_MS = 1000.0 / 50.0  # a display that shows 60 frames a second leaves no more
-MOST_START = 1.5  # times the start of a bare page: on a slow machine both take longer
+# A display with 60 frames per second leaves no more time.
+MOST_PLAY_MS = 1000.0 / 50.0
+# Relative to the start of a bare page, because both take longer on a slow machine.
+MOST_START = 1.5
 
 
 @contextmanager
@@ -123,7 +136,8 @@ def moves(
     name, knob, lowest, rest = MODES[mode]
     query = {"data": "blobs", "n": n, "noise_seed": noise_seed, knob: lowest, **rest}
     _opened(page, address, query, name)
-    page.wait_for_timeout(1000)  # the rest of the page
+    # Time for the rest of the page.
+    page.wait_for_timeout(1000)
     page.locator(SHOWN).evaluate_all(WATCH)
     strip = page.get_by_role("slider", name="ε").first
     taken, count, warm_up = [], sized(PAUSED if paused else MOVES, 2), sized(WARM_UP, 1)
@@ -165,7 +179,8 @@ def play_per_second(page: Any, address: str, n: int) -> float:
     """Drag the picture over epsilon by one stop in each animation frame; return the frames drawn in a second."""
     page.goto(f"{address}/{PAGE}?{urlencode({'data': 'blobs', 'n': n, 'tab': 'play'})}")
     picture = page.locator(".dpviz-live[data-dpviz-key=over][data-dpviz-drawn]")
-    picture.wait_for(timeout=3 * WAIT_MS)  # the states are computed first
+    # The states are computed first.
+    picture.wait_for(timeout=3 * WAIT_MS)
     page.wait_for_timeout(1000)
     return float(picture.evaluate(DRAG, 1e3 * SCRUB_SECONDS))
 
@@ -207,7 +222,8 @@ def slider(mode: str, n: int, *, paused: bool = False, far: bool = False) -> Mea
     up to the drawn picture; the wait for the next frame. On a rented machine the host takes the processors away now and
     then, for whole seconds: moves of which it took a share do not count, unless they are most.
     """
-    seed = int(time.time() * 10) % 10**8  # never the same twice, so that nothing is remembered
+    # A new seed each time, so that the cache has no result.
+    seed = int(time.time() * 10) % 10**8
     with serving() as address, browsing() as page:
         series = range(1 if paused else sized(SERIES, 1))
         taken = [moves(page, address, mode, n, seed + each, paused=paused, far=far) for each in series]
@@ -215,9 +231,9 @@ def slider(mode: str, n: int, *, paused: bool = False, far: bool = False) -> Mea
 
 
 def beside_bombs(n: int) -> Measure:
-    """Measure the slider while another reader, in a browser of their own, uploads one bomb after the other.
+    """Measure the slider while a second reader, in a separate browser, uploads one decompression bomb after another.
 
-    Raises RuntimeError where that reader was not told of a bomb: the moves were beside nothing then.
+    Raises RuntimeError if the server did not report a bomb to that reader, because then there was no load.
     """
     seed = int(time.time() * 10) % 10**8
     with serving() as address, browsing() as page, ThreadPoolExecutor(1) as pool:
@@ -298,7 +314,7 @@ def start() -> Measure:
 
 
 def _load() -> str:
-    """Say what else the machine does: a figure taken on a busy one says little."""
+    """Return the load of the machine, because a figure from a busy machine means little."""
     return f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
 
 

@@ -1,4 +1,4 @@
-"""What the latency benchmark runs in the page: time stamps of a move, and a hand on the scrubber."""
+"""Scripts that the latency benchmark runs in the page: time stamps of a move, and a drag on the scrubber."""
 
 # Time stamps of the last move, all of the page's own clock; of two pictures beside each other, the later one's.
 WATCH = """pictures => {

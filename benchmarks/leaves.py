@@ -1,4 +1,4 @@
-"""What DPM's cost is made of: the noise of its averages, where its boxes end, and what its second average saves."""
+"""Parts of DPM's cost: the noise of its averages, the borders of its boxes, and the saving by its second average."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Many readers at once: browser-like sessions move sliders on one server, and what they waited for is counted.
+"""Benchmark of many readers: browser-like sessions move sliders on one server, and their waiting times are recorded.
 
     python -m benchmarks.load --minutes 5 --sessions 20
 
@@ -44,14 +44,21 @@ from benchmarks.registry import stolen
 
 OUTPUT = Path(__file__).with_suffix(".json")
 PAGES = ("convergent_kmeans", "dpm", "morse", "nd_laplace", "source_target")
-MOST_P95 = 1000.0  # ms, the promise ...
-MOST_P95_IN_CLASS = 250.0  # ... and that for moves of ε where a process is killed
-MOST_GROWTH = 0.10  # of the memory, from the second quarter of the time to the last
-BELOW = 3  # readers, of whom one goes below the picture, where runs begin that nobody else asks for
-OTHER_EVERY = 8  # moves; one of so many is of another slider, and runs the whole page
+# Limit in ms.
+MOST_P95 = 1000.0
+# Limit in ms for moves of ε when a process is killed.
+MOST_P95_IN_CLASS = 250.0
+# Growth of memory from the second quarter of the time to the last.
+MOST_GROWTH = 0.10
+# One reader in this many scrolls below the picture, which starts runs that no other reader requests.
+BELOW = 3
+# One move in this many is of a different slider, and runs the whole page.
+OTHER_EVERY = 8
 SECONDS_TO_OPEN = 120.0
-MOST_BACK = 15_000.0  # ms from the death of a process until each of its readers has the picture again
-MOST_OTHER = 0.1  # cores that other work may take before the machine counts as shared
+# Time from the end of a process until all of its readers have the picture again, ms.
+MOST_BACK = 15_000.0
+# Cores that other work may use before the machine counts as shared.
+MOST_OTHER = 0.1
 CUT = (ConnectionClosed, ConnectionError, asyncio.IncompleteReadError)
 
 
@@ -83,7 +90,8 @@ async def reader(number: int, port: int, begin: "Beginning", think: float) -> di
                         raise
                     await session.come_back()
                     told["back"].append(time.monotonic() - begin.watch.killed)
-    except Exception as error:  # one reader's end must not be the others'
+    # An error of one reader must not end the others.
+    except Exception as error:
         told["errors"].append(f"{type(error).__name__}: {error}"[:300])
         begin.give_up()
     told["errors"] += session.errors
@@ -196,7 +204,7 @@ def broken(figures: dict[str, Any], options: argparse.Namespace) -> list[str]:
 
 
 def summed(taken: list[float]) -> dict[str, float | int | None]:
-    """Return how many there were, and how long they took, ms."""
+    """Return the number of times and their statistics, ms."""
     if not taken:
         return {"n": 0, "median": None, "p95": None, "worst": None}
     ms = 1000 * np.array(taken)

@@ -25,16 +25,22 @@ from websockets.asyncio.client import ClientConnection, connect
 from benchmarks.load_http import Fetcher
 from benchmarks.load_line import Line, body_of, header_of
 
-PATIENCE = 60.0  # s for the answer to a move
+# Limit for the answer to a move, s.
+PATIENCE = 60.0
 EXTRA_SLIDERS = ("Clusters k", "Clusters K", "Centers k", "Levels of cuts τ (0: the rule)")
 KNOBS = {"Clusters k": "n_clusters", "Clusters K": "n_clusters", "Centers k": "n_centers", EXTRA_SLIDERS[3]: "n_levels"}
-STAGE = "dpviz.stage"  # the picture, and its slider
+# Component with the picture and its slider.
+STAGE = "dpviz.stage"
 WAIT = "dpviz.wait"
 ADDRESS = "dpviz.address"
-AHEAD = 0.6  # s that the slider waits for a picture that comes ahead (dpviz/assets/epsilon.js) ...
-REST = 0.3  # ... and s of rest before the page follows one that came
-STILL = 2.5  # s of rest until the strip's bands are asked for (dpviz/assets/bands.js), and ...
-GAP = 0.1  # ... s between two of them
+# Time that the slider waits for a picture in advance, s (dpviz/assets/epsilon.js).
+AHEAD = 0.6
+# Rest before the page follows such a picture, s.
+REST = 0.3
+# Rest before the strip requests bands, s (dpviz/assets/bands.js).
+STILL = 2.5
+# Pause between two bands, s.
+GAP = 0.1
 STRIDES = (8, 4, 2, 1)
 
 
@@ -50,8 +56,10 @@ class Waiting:
     fragment: str
     loaded: float
     is_in_sight: bool
-    due: float = math.inf  # when to look how far the work is, or to ask the page
-    asks: bool = False  # the page, not the short way
+    # Time of the next look at the work's progress, or of the request to the page.
+    due: float = math.inf
+    # Whether to ask the page instead of the short way.
+    asks: bool = False
 
     def __post_init__(self) -> None:
         unseen = self.data["unseen"]
@@ -80,28 +88,41 @@ class Session:
 
     def __init__(self, port: int, page: str, query: dict[str, str], *, scrolls: bool) -> None:
         self.port, self.page, self.query = port, page, query
-        self.scrolls = scrolls  # whether this reader has what stands below the picture in sight
-        self.kept: dict[str, WidgetState] = {}  # what this reader has moved
-        self.sliders: dict[str, Any] = {}  # label -> (whole-number slider, its fragment)
+        # Whether this reader can see the part below the picture.
+        self.scrolls = scrolls
+        # Widgets that this reader has moved.
+        self.kept: dict[str, WidgetState] = {}
+        # label -> (integer slider, its fragment)
+        self.sliders: dict[str, Any] = {}
         self.epsilon: Any = None  # (component, its data, fragment)
-        self.shown: dict[str, str] = {}  # what the page's address says
-        self.picture: dict[str, Any] = {}  # its options: where it can be had ahead of the page
-        self.scene = ""  # the name of what is drawn: equal names, equal pictures
+        # Query of the page's URL.
+        self.shown: dict[str, str] = {}
+        # Options of the picture, with the address for pictures in advance.
+        self.picture: dict[str, Any] = {}
+        # Name of the drawn scene: equal names mean equal pictures.
+        self.scene = ""
         self.waiting: dict[str, Waiting] = {}
         self.expected = dict(query)
         self.errors: list[str] = []
         self.peeks = self.bands = 0
-        self._known: tuple[str, set[int]] = "", set()  # the bands' key, and the indexes of those that are there
-        self.pictures: list[float] = []  # s until a picture was there ahead of the page
-        self.follows: list[float] = []  # s until a tab had followed
-        self.settled = "", dict(query)  # the picture's name and the address when the page was last at rest
-        self.headers: dict[str, str] = {}  # its cookie, where several processes share the readers
+        # Key of the bands, and the indexes of the available bands.
+        self._known: tuple[str, set[int]] = "", set()
+        # Seconds until a picture arrived in advance.
+        self.pictures: list[float] = []
+        # Seconds until a tab had followed.
+        self.follows: list[float] = []
+        # Name of the picture and query when the page was last at rest.
+        self.settled = "", dict(query)
+        # Cookie that ties the reader to one of several processes.
+        self.headers: dict[str, str] = {}
         self._fetcher = Fetcher(port, self.headers)
         self._socket: ClientConnection | None = None
-        self._gone: asyncio.Task[None] | None = None  # ends with the socket
+        # Ends with the socket.
+        self._gone: asyncio.Task[None] | None = None
         self._line = Line(port, self.headers)
         self._script = ""
-        self._messages: dict[str, ForwardMsg] = {}  # what the server may refer to
+        # Messages that the server may refer to.
+        self._messages: dict[str, ForwardMsg] = {}
 
     async def __aenter__(self) -> "Session":
         await self._connect()
@@ -142,7 +163,8 @@ class Session:
         self.kept.clear()
         self._messages.clear()
         self._script, self.scene, self.query = "", "", query
-        self.expected = {name: query.get(name, text) for name, text in self.expected.items()}  # not a move on its way
+        # Without a move that is still on its way.
+        self.expected = {name: query.get(name, text) for name, text in self.expected.items()}
         await self._connect()
         await self.open()
         if self.scene != scene:
@@ -161,7 +183,8 @@ class Session:
         took = await self._run(fragment)
         ahead = await fetch
         value = data["values"][index]
-        name = min(self.shown, key=lambda each: not _is(self.shown[each], value))  # ε has another name on some pages
+        # ε has a different name on some pages.
+        name = min(self.shown, key=lambda each: not _is(self.shown[each], value))
         if not _is(self.shown[name], value):
             raise LostError(f"{self.page}: ε was moved to {value:g}, and the picture's link has no such value")
         if ahead and ahead != self.scene:
@@ -219,7 +242,8 @@ class Session:
             if not missing:
                 return
             if await self._line.ask_band(offer["address"], missing[0]) != offer["bands"]:
-                return  # of a page that is not here any more
+                # The band belongs to a page that is gone.
+                return
             self.bands += 1
             known.add(missing[0])
             await asyncio.sleep(GAP)
@@ -233,7 +257,7 @@ class Session:
         self.follows.append(await self._run(waiting.fragment, trigger))
 
     async def _fetch_picture(self, index: int) -> str:
-        """Fetch the picture of a move ahead of the page; returns its name, "" where there is none."""
+        """Fetch the picture of a move in advance and return its name, or "" if there is none."""
         ahead = self.picture.get("ahead")
         if ahead is None:
             return ""
@@ -264,7 +288,8 @@ class Session:
         for state in (*self.kept.values(), *([trigger] if trigger else [])):
             client.widget_states.widgets.append(state)
         if not fragment:
-            self.waiting.clear()  # the whole page says anew what it waits for
+            # A run of the whole page starts all waits again.
+            self.waiting.clear()
         start = time.monotonic()
         await self._socket.send(message.SerializeToString())
         async with asyncio.timeout(PATIENCE):
@@ -277,7 +302,8 @@ class Session:
         data = await self._socket.recv(decode=False)
         message = ForwardMsg()
         message.ParseFromString(data)
-        if message.WhichOneof("type") == "ref_hash":  # large messages come once, then by their name
+        # The server sends a large message once, and its name after that.
+        if message.WhichOneof("type") == "ref_hash":
             known = ForwardMsg()
             known.CopyFrom(self._messages[message.ref_hash])
             known.metadata.CopyFrom(message.metadata)
@@ -296,7 +322,8 @@ class Session:
 
     def _take(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
-        if kind == "navigation":  # a deep link's page gets its name from the navigation
+        # The page of a deep link gets its name from the navigation.
+        if kind == "navigation":
             self._script = message.navigation.page_script_hash
         elif kind == "page_not_found":
             self.errors.append(f"{self.page}: page not found")

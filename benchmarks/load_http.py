@@ -1,4 +1,4 @@
-"""What a page's own scripts fetch beside the websocket, over one connection that stays open."""
+"""HTTP client for the requests of a page's own scripts besides the WebSocket, over one persistent connection."""
 
 import asyncio
 
@@ -7,14 +7,16 @@ class Fetcher:
     """One reader's fetches from the server, one after the other."""
 
     def __init__(self, port: int, headers: dict[str, str]) -> None:
-        self.port, self.headers = port, headers  # those that this reader's browser sends
+        # Headers of this reader's browser.
+        self.port, self.headers = port, headers
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def get(self, address: str) -> bytes | None:
-        """Fetch what is at an address below the app's; None where the answer is empty, as the scripts see it."""
+        """Fetch an address below the app's. None for an empty answer, as in the scripts."""
         try:
             return await self._answer(address)
-        except (asyncio.IncompleteReadError, ConnectionError):  # the server lets go of what is quiet for seconds
+        # The server closes a connection that is quiet for seconds.
+        except (asyncio.IncompleteReadError, ConnectionError):
             return await self._answer(address)
 
     async def _answer(self, address: str) -> bytes | None:
@@ -29,7 +31,8 @@ class Fetcher:
             body = await reader.readexactly(int(fields.get("content-length", 0)))
             if fields.get("connection") == "close":
                 await self.close()
-        except BaseException:  # an answer that nobody waits for any more would be taken for the next one's
+        # A late answer would be taken for the answer to the next request.
+        except BaseException:
             await self.close()
             raise
         return body if status.split()[1] == "200" else None

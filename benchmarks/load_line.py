@@ -5,14 +5,16 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-BAND = "{"  # its answer begins so, and may come between those of pictures
+# Start of a band's answer, which may come between those of pictures.
+BAND = "{"
 
 
 class Line:
     """One reader's line, which stays open until the page has another address."""
 
     def __init__(self, port: int, headers: dict[str, str]) -> None:
-        self.port, self.headers = port, headers  # those that this reader's browser sends
+        # Headers of this reader's browser.
+        self.port, self.headers = port, headers
         self._open: tuple[str, ClientConnection] | None = None
 
     async def ask(self, address: str, index: int) -> dict[str, bytes]:
@@ -49,12 +51,12 @@ class Line:
 
 
 def header_of(packed: bytes) -> Any:
-    """Return what stands in the header of packed data."""
+    """Return the header of packed data."""
     return json.loads(packed[4 : _size(packed)])
 
 
 def body_of(packed: bytes) -> bytes:
-    """Return what follows the header."""
+    """Return the packed data after the header."""
     return packed[_size(packed) :]
 
 

@@ -19,7 +19,8 @@ from benchmarks.registry import stolen
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 90
-EVERY = 5.0  # s between two looks
+# Interval between two samples, s.
+EVERY = 5.0
 MB = 1e6
 
 
@@ -58,15 +59,19 @@ class Watch:
 
     def __init__(self, process: psutil.Process, load_before: float, processes: int = 1) -> None:
         self.process, self.processes = process, processes
-        self.killed = math.inf  # when one of the processes was, of the monotonic clock
-        self.seconds: dict[int, float] = {}  # of the processor, by process: one that has ended keeps its own
-        self.load_before = load_before  # of the machine: other work makes every time longer
+        # Time at which a process was killed, by the monotonic clock.
+        self.killed = math.inf
+        # Processor seconds by process; a process that has ended keeps its value.
+        self.seconds: dict[int, float] = {}
+        # Load of the machine before the start, because other work makes every time longer.
+        self.load_before = load_before
         self.samples: list[dict[str, float]] = []
-        self.used: list[dict[str, float]] = []  # processor seconds so far, beside each sample
+        # Processor seconds so far, for each sample.
+        self.used: list[dict[str, float]] = []
         self.start = time.monotonic()
 
     def begin(self) -> None:
-        """Forget what was before the first move: starting is no growth."""
+        """Discard the samples before the first move, because startup does not count as growth."""
         self.samples.clear()
         self.used.clear()
         self.start = time.monotonic()
@@ -105,16 +110,15 @@ class Watch:
             await asyncio.sleep(EVERY)
 
     def cores_used(self) -> dict[str, float]:
-        """Return how many cores each took on average: server, background, these readers, the host, everything else."""
+        """Return the average cores used by server, background, these readers, the host and all other work."""
         if len(self.used) < 2:
             return {}
         first, last = self.used[0], self.used[-1]
         seconds = self.samples[-1]["seconds"] - self.samples[0]["seconds"]
         found = {name: (last[name] - first[name]) / seconds for name in first}
         every = found.pop("all")
-        found["other_work"] = max(
-            0.0, every - sum(found.values())
-        )  # what is stolen counts for whoever was running, too
+        # Stolen time also counts for the process that was running.
+        found["other_work"] = max(0.0, every - sum(found.values()))
         return {name: round(value, 2) for name, value in found.items()}
 
 

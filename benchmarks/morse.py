@@ -7,7 +7,8 @@ from dpviz.core import Box
 from dpviz.methods.morse.algorithm import Mixture, Params, fit
 from dpviz.solvers import assign_basins, landscape
 
-SMALL = 500  # records where benchmarks are only tried
+# Records for a trial of the benchmarks.
+SMALL = 500
 
 
 def mixture(n_components: int, d: int, seed: int) -> Mixture:

@@ -15,10 +15,13 @@ import numpy as np
 from benchmarks.latency import MODES, ROOT, SIZES
 from benchmarks.registry import Benchmark, Measure, sized
 
-VALUES = 20  # of the slider, evenly over its range
+# Values of the slider, evenly over its range.
+VALUES = 20
 WARM_UP = 2
-SMALL = 500  # records where benchmarks are only tried
-MOST_MS = 70.0  # leaves the browser and the way there and back 30 of the 100 ms
+# Records for a trial of the benchmarks.
+SMALL = 500
+# Leaves 30 of the 100 ms for the browser and the round trip.
+MOST_MS = 70.0
 # At a large ε its grid has up to 65,536 cells, nearly as many as there are records, and a search from several starts
 # goes through them again and again. Both cores of a machine share the counting, and this adds up what they do. So it
 # does for the mixture of Morse.
@@ -48,7 +51,8 @@ def move(mode: str, n: int) -> Measure:
 
     def draw() -> None:
         for place in np.unique(places):
-            start = time.thread_time() if n < SIZES[-1] else time.process_time()  # many records have two threads
+            # With many records there are two threads.
+            start = time.thread_time() if n < SIZES[-1] else time.process_time()
             list(offer.draw(offer.values[place]))
             end = time.thread_time() if n < SIZES[-1] else time.process_time()
             taken.append(1e3 * (end - start))

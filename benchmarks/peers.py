@@ -1,4 +1,4 @@
-"""What one would pick instead: peers beside the methods of this house, on the same records, epsilon, k and public box.
+"""Comparison of other packages with dpviz's methods on the same records, epsilon, k and public box.
 
 `python -m benchmarks.peers --out benchmarks/peers.json --page docs/peers.md` runs all and writes the figures and the
 page that is made from them. diffprivlib does not import beside the scikit-learn that is needed here, so it gets an
@@ -39,7 +39,8 @@ from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.sweep import expand_grid
 from dpviz.tools.trials import FLOOR_STARTS, Trial, cluster_figures, nonprivate_clusters, versions
 
-SETS = ("blobs", "imbalanced", "mixture", "iris")  # that come along, with all their records
+# Bundled sets, with all their records.
+SETS = ("blobs", "imbalanced", "mixture", "iris")
 # Keys of ENTRIES.
 OURS = ("convergent_kmeans", "dpm", "dplloyd", "fastlloyd", "eugkm", "gupt", "privgene", "morse", "lsh_splits", "em_mc")
 SKLEARN, DIFFPRIVLIB = "scikit-learn KMeans", "diffprivlib KMeans"
@@ -49,7 +50,8 @@ WHY_NO_GOOGLE = (
     "It is not in a package index, so it would have to be built from its repository. LSH-Splits, in the tables, is our "
     "own implementation of the same idea."
 )
-DEFAULT_K = 5  # where nobody knows how many groups there are
+# k if no one knows the number of groups.
+DEFAULT_K = 5
 SUFFIX = ".csv.gz"
 MIDDLE, PACKED, HISTOGRAM = "No data: middle of the box", "No data: k packed centers", "Noisy histogram + KMeans"
 Proved = tuple[float, float, str]  # epsilon, delta, neighbors
@@ -68,16 +70,24 @@ class PeerSet:
 class Run:
     """One run of one peer. Curator only: it is measured on the true records."""
 
-    cost: float  # of at most k centers
-    ari: float | None  # of the clusters as released; None without known classes
-    seconds: float  # of processor time, one thread
-    proved: Proved | None  # None: nothing is
-    own_k: int  # centers as released
-    own_cost: float  # of all of them
-    same: float  # ARI with the groups of scikit-learn's KMeans without privacy
+    # Cost of at most k centers.
+    cost: float
+    # ARI of the released clusters; None without known classes.
+    ari: float | None
+    # Processor time on one thread, s.
+    seconds: float
+    # None if nothing is proved.
+    proved: Proved | None
+    # Number of released centers.
+    own_k: int
+    # Cost of all released centers.
+    own_cost: float
+    # ARI with the groups of scikit-learn's KMeans without privacy.
+    same: float
 
 
-OneRun = Callable[[int], Run]  # of a seed
+# seed -> run
+OneRun = Callable[[int], Run]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,8 @@ class Peer:
     name: str
     runs: tuple[Run, ...] = ()
     refused: str = ""
-    looked_into: dict[str, float] | None = None  # what its own code says of its privacy, where that is asked
+    # Privacy figures according to the peer's own code, if requested.
+    looked_into: dict[str, float] | None = None
 
 
 def peer_sets(names: list[str], folder: Path, files: list[str]) -> Iterator[PeerSet]:
@@ -132,7 +143,7 @@ def measured(one: PeerSet, centers: Centers, seconds: float, proved: Proved | No
 
 
 def drawn(one: PeerSet, proved: Proved | None, centers: Callable[[np.random.Generator], Centers]) -> OneRun:
-    """Return what measures the centers of a seed."""
+    """Return the function that measures the centers of a seed."""
 
     def run(seed: int) -> Run:
         start = time.process_time()
@@ -146,12 +157,13 @@ def repeated(name: str, n_seeds: int, run: OneRun) -> Peer:
     """Run something once a seed."""
     try:
         return Peer(name, tuple(run(seed) for seed in range(n_seeds)))
-    except ValueError as error:  # does not take these records, and says why
+    # The method does not accept these records, and the error states the reason.
+    except ValueError as error:
         return Peer(name, refused=str(error))
 
 
 def without_records(one: PeerSet) -> dict[str, OneRun]:
-    """Return what all costs are divided by, and what can be had for nothing: who costs more has learned nothing."""
+    """Return the reference for all costs and two baselines without data, which a method should beat."""
     box, free = one.data.box, (0.0, 0.0, Adjacency.ADD_REMOVE.value)
     middle = box.from_unit(np.full((1, box.d), 0.5))
 
@@ -323,7 +335,8 @@ def main(arguments: list[str]) -> int:
     if chosen.seeds < 1 or not chosen.epsilon > 0:
         parser.error(f"seeds were {chosen.seeds} and epsilon {chosen.epsilon}, but both must be above 0.")
     try:
-        report = json.loads(json.dumps(compared(chosen)))  # as it is read from the file
+        # The same values as after reading the file.
+        report = json.loads(json.dumps(compared(chosen)))
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

@@ -30,12 +30,15 @@ from benchmarks.registry import Benchmark, Measure, sized
 
 OUTPUT = Path(__file__).with_suffix(".json")
 PAGES = {MODES[mode][0]: mode for mode in ("repaired", "DPM", "Morse", "nD-Laplace", "source-target")}
-RECORDS = 5_000  # of the app's slider
+# Records of the app's slider.
+RECORDS = 5_000
 OPENINGS = 3
-WARM_UP = 2  # moves before the first that counts
+# Moves before the first that counts.
+WARM_UP = 2
 REST_MS = 120
 FAST_3G = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 0.75e6 / 8}
-OPENING_MS = 180_000  # the app brings some megabytes
+# The app loads some megabytes.
+OPENING_MS = 180_000
 FIRST = """document.addEventListener("dpviz:drawn", () => {
   window.dpvizFirst ??= new Promise((done) => requestAnimationFrame(() => done(performance.now())));
 }, { capture: true });"""
@@ -44,7 +47,8 @@ DRAWN = ".dpviz-live[data-dpviz-drawn]"
 MOST_FIRST_KB = 300.0
 MOST_FIRST_MS = 1_000.0
 MOST_DISK_MB = 5.0
-MOST_MOVE_MS = 1000.0 / 60.0  # 95th percentile: one frame of a usual display
+# 95th percentile: one frame of an ordinary display.
+MOST_MOVE_MS = 1000.0 / 60.0
 
 
 @cache
@@ -91,7 +95,8 @@ def _files(site: Path) -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
-        said = process.stdout.readline()  # Serving HTTP on 127.0.0.1 port 40001 (http://127.0.0.1:40001/) ...
+        # "Serving HTTP on 127.0.0.1 port 40001 (http://127.0.0.1:40001/) ..."
+        said = process.stdout.readline()
         yield said[said.index("(") + 1 : said.index("/)")]
     finally:
         process.terminate()
@@ -108,8 +113,10 @@ def opening(page: Any, address: str, n: int) -> dict[str, float]:
         protocol = context.new_cdp_session(opened)
         protocol.send("Network.enable")
         protocol.send("Network.emulateNetworkConditions", FAST_3G)
-        came: list[tuple[float, float]] = []  # monotonic seconds, bytes
-        began: dict[str, float] = {}  # of requests that go through the network, as a blob's does not
+        # (monotonic seconds, bytes)
+        came: list[tuple[float, float]] = []
+        # Requests that go through the network, unlike a blob's.
+        began: dict[str, float] = {}
         protocol.on("Network.requestWillBeSent", partial(_begin, began))
         protocol.on("Network.loadingFinished", partial(_come, came, began))
         protocol.on("Network.webSocketFrameReceived", lambda told, came=came: came.append(_message(told)))
@@ -133,7 +140,7 @@ def _come(came: list[tuple[float, float]], began: dict[str, float], told: dict[s
 
 
 def _message(told: dict[str, Any]) -> tuple[float, float]:
-    """Return when a message came, and its bytes; binary ones are told in base64."""
+    """Return the time of a message and its bytes; binary messages are reported in base64."""
     text = told["response"]["payloadData"]
     return told["timestamp"], len(text) * (0.75 if told["response"]["opcode"] == 2 else 1.0)
 
@@ -169,9 +176,10 @@ def _moved(taken: list[dict[str, float]]) -> dict[str, float]:
 
 
 def figure(name: str, key: str, unit: str) -> Measure:
-    """Return one figure of a page beside the app's."""
+    """Return one figure of a page next to the app's figure."""
     names = list(PAGES)
-    page = measured()["pages"][names[sized(names.index(name), 0)]]  # where benchmarks are only tried, there is one page
+    # A trial of the benchmarks has only one page.
+    page = measured()["pages"][names[sized(names.index(name), 0)]]
     app = f"app: {page['app'][key]:g} {unit}" if key in page["app"] else "app: no files"
     told = f", {page['site']['frame_p95_ms']:g} to a frame" if key == "move_p95_ms" else ""
     return Measure(page["site"][key], f"{page['site'][key]:g} {unit}", f"{app}{told}")

@@ -1,4 +1,4 @@
-"""What `dpviz.recommend` is fitted to: `python -m benchmarks.recommended` prints its constants from frontier.json.
+"""Fit of `dpviz.recommend`: `python -m benchmarks.recommended` prints its constants from frontier.json.
 
 The rule is the one of RULES whose methods cost least, in the geometric mean, on every second set of the frontier; the
 bands are of its methods' costs on the same sets. The other half of the sets has no part in either.
@@ -19,18 +19,19 @@ FILE = Path(__file__).with_name("frontier.json")
 RULES = tuple(
     itertools.product((2, 3, 4, 5, 6), (6, 7, 8, 9, 10, 16), (3.0, 5.0, 10.0, 20.0, 30.0), (0.0, 20.0, 40.0, 60.0))
 )
-STEPS = (0.0, 5.0, 20.0, 100.0, 500.0)  # n ε / (k d) from which a band begins
+# Values of n ε / (k d) at which a band begins.
+STEPS = (0.0, 5.0, 20.0, 100.0, 500.0)
 GRID, SEEDED, MOVES = (ENTRIES[key].name for key in ("eugkm", "convergent_kmeans", "fastlloyd"))
 Rule = tuple[int, int, float, float]  # GRID_ALWAYS, GRID_MOST, ENOUGH, LITTLE
 
 
 def share(one: Figures, epsilon: str) -> float:
-    """Return what the rule knows of a set beside its features."""
+    """Return the inputs of the rule for a set, besides its features."""
     return share_of(one["n"], float(epsilon), one["k"], one["d"])
 
 
 def cost(one: Figures, epsilon: str, rule: Rule) -> float:
-    """Return what the method of a rule costs on a set."""
+    """Return the cost of a rule's method on a set."""
     always, most, enough, little = rule
     records = share(one, epsilon)
     near, few = records >= enough, records * one["k"] * one["d"] < little

@@ -1,4 +1,4 @@
-"""What a benchmark is: a name, a function that measures, and the most that it may come to."""
+"""Benchmark records: a name, a function that measures, and a budget."""
 
 import math
 import time
@@ -10,7 +10,8 @@ from statistics import median
 
 import psutil
 
-_SMALL = False  # whether benchmarks are only tried
+# Whether this is only a trial of the benchmarks.
+_SMALL = False
 
 
 @contextmanager
@@ -33,7 +34,8 @@ def sized(usual: int, small: int) -> int:
 class Measure:
     """One figure beside what it is held against, both as they are printed."""
 
-    value: float  # compared with the budget, in the benchmark's unit
+    # Compared with the budget, in the benchmark's unit.
+    value: float
     ours: str
     against: str
 
@@ -44,12 +46,14 @@ class Benchmark:
 
     name: str
     run: Callable[[], Measure]
-    budget: float = math.inf  # largest value that passes; inf: the figure is only reported
-    unit: str = "ms"  # "ms", "x" for a ratio to a peer, "MB"
+    # Largest value that passes. inf: the figure is only reported.
+    budget: float = math.inf
+    # "ms", "x" for a ratio to a peer, or "MB".
+    unit: str = "ms"
 
 
 def milliseconds(action: Callable[[], object]) -> float:
-    """Return how long one call takes."""
+    """Return the time of one call."""
     start = time.perf_counter()
     action()
     return 1e3 * (time.perf_counter() - start)
@@ -57,7 +61,7 @@ def milliseconds(action: Callable[[], object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Typical:
-    """Medians over seeds, ms: the processor's time, which a busy machine leaves alone, and the clock's."""
+    """Medians over seeds, ms: processor time, which does not depend on other load, and clock time."""
 
     processor: float
     clock: float

@@ -1,5 +1,7 @@
-"""How many separated round clusters DPM finds, of equal and of very unlike sizes, and from how many records on Morse
-finds two moons. The sets are made here."""
+"""Number of separated round clusters that DPM finds, and number of records that Morse needs to find two moons.
+
+The module makes the sets. Clusters have equal or very unequal sizes.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -20,9 +22,11 @@ from dpviz.metrics import adjusted_rand
 
 EPSILONS = (1.0, 10.0)
 SEEDS = 20
-GAP = 8.0  # standard deviations between two middles at least: one record in 16,000 is nearer to another one
+# Smallest distance of two cluster centers, standard deviations: one record in 16,000 is nearer to a different center.
+GAP = 8.0
 MOONS, MOON_ARI = (2_500, 5_000, 10_000, 20_000, 40_000), 0.9
-WIDEST = 0.03  # standard deviation of a cluster, of the box
+# Largest standard deviation of a cluster, relative to the box.
+WIDEST = 0.03
 
 # Name -> records of each cluster, and features.
 MADE: dict[str, tuple[Sequence[int], int]] = {
@@ -51,7 +55,8 @@ VARIED = {
     "ε = 3": dpm.Params(epsilon=3.0),
 }
 PLACE, DEPTH = "cut at the best place, without noise", "gap counts without noise"
-ORACLES = {PLACE: (PLACE,), DEPTH: (DEPTH,), "both without noise": (PLACE, DEPTH)}  # everything else as it is
+# Everything else is unchanged.
+ORACLES = {PLACE: (PLACE,), DEPTH: (DEPTH,), "both without noise": (PLACE, DEPTH)}
 
 
 @contextmanager
@@ -62,8 +67,10 @@ def without_noise(parts: Sequence[str]) -> Iterator[None]:
         return np.asarray(scores.argmax(axis=1), dtype=np.intp)
 
     def counted(exact: FloatArray, *, scale: float, rng: np.random.Generator) -> FloatArray:
-        drawn = laplace(exact, scale=scale, rng=rng)  # the other noise stays the same
-        return exact if exact.ndim == 1 else drawn  # depths (nodes,), then sides (nodes, 2)
+        # The other noise stays the same.
+        drawn = laplace(exact, scale=scale, rng=rng)
+        # Depths (nodes,), then sides (nodes, 2).
+        return exact if exact.ndim == 1 else drawn
 
     with ExitStack() as stack:
         for part in parts:
@@ -88,7 +95,8 @@ def clear_from() -> list[int]:
         shares=None,
         n_public=n,
         published=False,
-        rng=np.random.default_rng(0),  # of the root's count, that neither depth nor shares follow
+        # Generator of the root's count, which affects neither depth nor shares.
+        rng=np.random.default_rng(0),
     )
     half = CHANCE / math.sqrt(2.0)
     return [math.ceil((half + math.sqrt(half**2 + GAP_SCALES / each)) ** 2) for each in plan.gap_epsilons]
@@ -124,7 +132,7 @@ def shares_found(seeds: int = SEEDS) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def share_found(name: str, seeds: int, params: dpm.Params) -> dict[str, float]:
-    """Return what share of a set's clusters is found on average, and how many leaves there are for each."""
+    """Return the average share of a set's clusters that DPM finds, and the number of leaves per cluster."""
     (sizes, d), shares, leaves = MADE[name], [], []
     for seed in range(seeds):
         points, labels = made(sizes, d, seed)
@@ -135,7 +143,7 @@ def share_found(name: str, seeds: int, params: dpm.Params) -> dict[str, float]:
 
 
 def bounded(seeds: int = SEEDS) -> dict[str, float]:
-    """Return what share of the clusters of HARD is found with other parameters, more epsilon, and less noise."""
+    """Return the share of HARD's clusters found with different parameters, more epsilon, and less noise."""
     shares = {said: share_found(HARD, seeds, params)["found"] for said, params in VARIED.items()}
     for said, parts in ORACLES.items():
         with without_noise(parts):
@@ -152,7 +160,8 @@ def moons_found(runs: int = SEEDS) -> dict[str, int]:
         signed = morse.signed_points(data.points, data.box)
         right[str(n)] = 0
         for seed in range(runs):
-            params = morse.Params(n_iterations=2)  # as on its page
+            # As on the Morse page.
+            params = morse.Params(n_iterations=2)
             release = morse.fit(data.points, data.box, params, rng=np.random.default_rng(seed)).release
             labels = morse.assign(release.mixture, signed, 2)
             right[str(n)] += adjusted_rand(labels, data.labels) >= MOON_ARI

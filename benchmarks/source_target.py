@@ -14,9 +14,11 @@ from dpviz.solvers import capped_medoids, cost, select_centers
 
 N_SOURCE, N_TARGETS, N_BLOBS = 100_000, 5_000, 30
 MANY, K = 20_000, 20
-N_SEEDS = 5  # of the samples
-SMALL = 500  # targets and records where benchmarks are only tried
-MEGABYTE = 1024.0  # in kB
+# Seeds of the samples.
+N_SEEDS = 5
+# Targets and records for a trial of the benchmarks.
+SMALL = 500
+MEGABYTE = 1024.0  # kB
 
 
 def records(kind: str, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +34,7 @@ def records(kind: str, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sanitising(method: str, kind: str, d: int) -> Measure:
-    """Time S' without coreset, trace included: the clock's, because all cores search."""
+    """Time S' without coreset, including the trace, by the clock, because all cores search."""
     source, targets = records(kind, d)
     params, box = Params(targets, epsilon=3.0, method=method, coreset_radius=0.0), Box.cube(0.0, 1.0, d)
     time = typical(lambda seed: sanitise(source, box, params, rng=np.random.default_rng(seed)), 7)

@@ -31,7 +31,8 @@ def list_trials(n_seeds: int) -> tuple[Trial, ...]:
 def measure_seeds() -> Measure:
     """Time two of the twenty seeds in this process: processor time, times ten, on two cores."""
     trials = list_trials(MEASURED_SEEDS)
-    run_sweep(trials[:1], jobs=1)  # loads the libraries, computes the data and their cost without privacy
+    # Loads the libraries, and computes the data and their cost without privacy.
+    run_sweep(trials[:1], jobs=1)
     clock, processor = time.perf_counter(), time.process_time()
     run_sweep(trials, jobs=1)
     processor, clock = time.process_time() - processor, time.perf_counter() - clock
@@ -44,7 +45,8 @@ def main() -> int:
     trials, before, clock = list_trials(N_SEEDS), _processor_time(), time.perf_counter()
     rows = run_sweep(trials, jobs=CORES, progress=Bar())
     clock = time.perf_counter() - clock
-    get_reusable_executor().shutdown(wait=True)  # a process's time is known when it has ended
+    # The time of a process is known after it has ended.
+    get_reusable_executor().shutdown(wait=True)
     seconds, n_ok = (_processor_time() - before) / CORES, sum(row["status"] == "ok" for row in rows)
     print(f"{n_ok} runs: {clock:.1f} s by the clock, {seconds:.1f} of {STUDY_S:g} s on {CORES} processors")
     return int(seconds > STUDY_S or n_ok < len(trials))

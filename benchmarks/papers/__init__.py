@@ -15,7 +15,8 @@ from dpviz import __version__
 from dpviz.core.algebra import one_thread
 from dpviz.tables import Report, ResultTable
 
-RESULTS = Path(__file__).parent / "results"  # a report for each paper
+# One report for each paper.
+RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +27,8 @@ class PaperTables:
     source: str
     # (folder of the data sets, runs, seed, processes, id of the only table that is wanted, None: all)
     make: Callable[[Path, int, int, int, str | None], tuple[ResultTable, ...]]
-    runs: int  # of each setting, unless said otherwise
+    # Runs of each setting, unless stated otherwise.
+    runs: int
 
 
 PAPERS: Mapping[str, PaperTables] = MappingProxyType(

@@ -12,7 +12,8 @@ from benchmarks.papers.page import write_page
 from dpviz.tables import Report, ResultTable, read_tables, write_tables
 
 ALL, PAGE = "all", "reproduction.html"
-KEPT = ".runs"  # at the end of the name of the folder that keeps finished runs
+# Suffix of the folder that keeps finished runs.
+KEPT = ".runs"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,7 +53,8 @@ def _all(chosen: argparse.Namespace) -> int:
         out = chosen.out / f"{name}.json"
         print(f"{name} ...", flush=True)
         failed |= _write(name, out, chosen)
-        if out.exists():  # tables of an earlier run stay on the page: each says which run made it
+        # Tables of an earlier run stay on the page; each names the run that made it.
+        if out.exists():
             reports[name] = read_tables(out)
     if reports:
         write_page(reports, chosen.out / PAGE)

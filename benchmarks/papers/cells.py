@@ -1,4 +1,4 @@
-"""From estimates to the cells and columns of a table, and in words where a paper's figure lies outside ours."""
+"""Cells and columns of tables from estimates, and a sentence on figures of a paper outside our intervals."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from benchmarks.papers.statistics import Estimate
 from dpviz.tables import Cell, Column
 
-DIGITS = 4  # after the point, of every figure
+# Decimals of every figure.
+DIGITS = 4
 
 
 def rounded(value: float | None) -> Cell:
-    """Return a figure as a table's cell; None where it is not finite."""
+    """Return a figure as a table's cell; None if it is not finite."""
     return None if value is None or not math.isfinite(value) else round(float(value), DIGITS)
 
 
 def significant(value: float | None) -> Cell:
-    """Return a figure that can be very small, to as many significant digits; None where it is not finite."""
+    """Return a figure that can be very small, to that many significant digits; None if it is not finite."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}")
 
 
@@ -44,5 +45,5 @@ def disagreements(rows: Sequence[Mapping[str, Cell]], paper: str, ours: str) -> 
 
 
 def over(one: Cell, other: Cell) -> bool:
-    """Say whether both cells are numbers and the first is the larger."""
+    """Return True if both cells are numbers and the first is larger."""
     return isinstance(one, int | float) and isinstance(other, int | float) and one > other

@@ -19,16 +19,18 @@ from joblib import Parallel, delayed
 from dpviz.tables import ResultTable
 from dpviz.tools.sweep import Bar
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn")  # whose rounding the figures depend on
+# Libraries whose rounding affects the figures.
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
 SOURCES = (Path(__file__).parent, Path(__file__).parents[2] / "dpviz")
-_FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)  # where finished runs are kept
+# Folder of finished runs.
+_FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 T = TypeVar("T")
 
 
 @contextmanager
 def kept_in(folder: Path, data: Path) -> Iterator[None]:
-    """Keep finished runs in `folder` and show progress; what was kept there before is not run again.
+    """Keep finished runs in `folder` and show progress; runs kept there before are not repeated.
 
     They are kept for these very sources, libraries and files of `data`: after a change nothing is recalled. At the end
     the folder is removed; where the block is left by an exception, Ctrl+C among them, only if nothing is in it.
@@ -40,7 +42,8 @@ def kept_in(folder: Path, data: Path) -> Iterator[None]:
         yield
         shutil.rmtree(folder)
     except BaseException:
-        with suppress(OSError):  # not empty
+        # The folder is not empty.
+        with suppress(OSError):
             place.rmdir()
             folder.rmdir()
         raise
@@ -78,10 +81,11 @@ def all_of(function: Callable[..., T], arguments: Iterable[Sequence[Any]], n: in
 
 
 def _recalled(place: Path, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-    """Return what was kept of a call, or make it and keep it."""
+    """Return the kept result of a call, or compute and keep it."""
     called = joblib.hash((function.__module__, function.__qualname__, arguments))
     path = place / f"{called}.pickle"
-    with suppress(OSError, EOFError, pickle.UnpicklingError):  # not there, or written by half before the power went
+    # The file is missing, or was half written when the power failed.
+    with suppress(OSError, EOFError, pickle.UnpicklingError):
         kept: T = pickle.loads(path.read_bytes())
         return kept
     result = function(*arguments)

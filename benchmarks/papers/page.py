@@ -1,4 +1,7 @@
-"""All papers' tables on one page: their figures, ours, and why they differ. It needs no network and runs no script."""
+"""Page with all papers' tables: their figures, ours, and the reasons for differences.
+
+It works offline, without scripts.
+"""
 
 from collections.abc import Mapping, Sequence
 from html import escape

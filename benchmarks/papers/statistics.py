@@ -1,4 +1,4 @@
-"""What many runs say: averages, ratios of averages and shares with 95 % intervals, and quartiles."""
+"""Statistics of many runs: averages, ratios of averages and shares with 95 % intervals, and quartiles."""
 
 import math
 from dataclasses import dataclass
@@ -23,9 +23,11 @@ class Estimate:
 class Quartiles:
     """Quartiles and average of a sample."""
 
-    lower: float  # 25 % lie below
+    # 25 % of the sample lies below.
+    lower: float
     median: float
-    upper: float  # 25 % lie above
+    # 25 % of the sample lies above.
+    upper: float
     mean: float
 
 

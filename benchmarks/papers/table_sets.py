@@ -9,7 +9,8 @@ import numpy as np
 from dpviz.core import Box, Confidential, Points, frozen
 from dpviz.data import Dataset, TableError, read_table
 
-LABEL = "label"  # the column that is no feature
+# Name of the column that is not a feature.
+LABEL = "label"
 SUFFIXES = (".csv.gz", ".csv")
 
 
@@ -18,16 +19,22 @@ class PaperSet:
     """One data set of table 2, with the figures of figures 9b (past) and 10b (future)."""
 
     name: str
-    file: str  # without suffix
+    # File name without its suffix.
+    file: str
     n_clusters: int
-    n_records: int  # as the paper gives it
-    lloyd_past: float  # Lloyd's average iterations beside the past strategy
-    lloyd_future: float  # and beside the future strategy
-    past: float  # average iterations
+    # Number of records according to the paper.
+    n_records: int
+    # Lloyd's average iterations next to the past strategy.
+    lloyd_past: float
+    # Lloyd's average iterations next to the future strategy.
+    lloyd_future: float
+    # Average iterations.
+    past: float
     future: float
     past_ratio: float
     future_ratio: float
-    remark: str = ""  # where our file is not the paper's
+    # Difference of our file from the paper's.
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +85,7 @@ PAPER_SETS = (
 
 
 def find_file(name: str, file: str, folder: str | Path) -> Path:
-    """Return the file of a paper's set `name`: `file` with one of SUFFIXES. Raises ValueError where there is none."""
+    """Return the file of a paper's set `name`: `file` with one of SUFFIXES. Raises ValueError if there is none."""
     paths = [Path(folder) / (file + suffix) for suffix in SUFFIXES]
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
@@ -90,7 +97,7 @@ def find_file(name: str, file: str, folder: str | Path) -> Path:
 
 
 def read_file(path: Path, *, features: Sequence[str] = (), label: str | None = None) -> Dataset:
-    """Read `features` of a file, else all numeric columns but LABEL, which is no feature; `label` has the labels.
+    """Read `features` of a file, or else all numeric columns except LABEL; `label` has the labels.
 
     Raises ValueError for a file that is no table, and for a column that it lacks.
     """
@@ -103,7 +110,7 @@ def read_file(path: Path, *, features: Sequence[str] = (), label: str | None = N
 
 
 def read_set(paper: PaperSet, folder: str | Path) -> SetRecords:
-    """Read one set from `folder`, all its numeric columns but the label, and scale it by its own extremes.
+    """Read one set from `folder`, all numeric columns except the label, and scale it by its own extremes.
 
     The extremes are two records' values: not private, as in the paper. Raises ValueError for a file that is missing or
     is no table, a constant column, and fewer distinct records than clusters.

@@ -52,11 +52,8 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LloydStep]:
     """Yield one `LloydStep` per iteration, until no record changes cluster; an empty cluster keeps its center."""
-    problem = lloyd_problem(
-        as_points(points, n_features=box.d),
-        box,
-        # The records must be in memory, because labels are compared.
-    )
+    # The records must be in memory, because labels are compared.
+    problem = lloyd_problem(as_points(points, n_features=box.d), box)
     # The private methods draw the same start.
     centers = starts(problem, params, rng=rng.spawn(3)[0])
     most = MAX_ITERATIONS if params.n_iterations is None else params.n_iterations

@@ -17,11 +17,16 @@ from dpviz.methods.convergent_kmeans.algorithm import PAPER
 from dpviz.tables import ResultTable
 
 SOURCE = f"{PAPER}, section 7"
-RUNS = 300  # section 7.1
-EPSILONS = (0.1, 0.25, 0.5, 0.75, 1.0)  # of a step, over the range of figures 9a and 10a
-EPSILON_SHARE = 6  # every sixth start also runs with each of EPSILONS
-GAP_EPSILONS = tuple(i / 10 for i in range(1, 11))  # the range of figure 7
-GAP_SHARE = 15  # every fifteenth start also runs with every method and each of GAP_EPSILONS, twice
+# Section 7.1.
+RUNS = 300
+# Budgets of a step, over the range of figures 9a and 10a.
+EPSILONS = (0.1, 0.25, 0.5, 0.75, 1.0)
+# Every sixth start also runs with each of EPSILONS.
+EPSILON_SHARE = 6
+# Range of figure 7.
+GAP_EPSILONS = tuple(i / 10 for i in range(1, 11))
+# Every fifteenth start also runs with every method and each of GAP_EPSILONS, twice.
+GAP_SHARE = 15
 
 
 def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:

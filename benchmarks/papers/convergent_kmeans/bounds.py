@@ -1,4 +1,4 @@
-"""What Lu & Shen's lemma 3 and theorems 1 to 4 promise, as numbers.
+"""Bounds of Lu & Shen's lemma 3 and theorems 1 to 4, as numbers.
 
 Notation, paper -> code: delta -> reach, mean of |S - S_hat| / |S - X|; alpha -> angle, mean of the angle (S_hat, S, X);
 m -> n_solutions, Lloyd's local optima; n -> n_records; d -> d.
@@ -8,7 +8,7 @@ import math
 
 
 def lemma_3(reach: float) -> float:
-    """Return 1 / (1 - delta^2), the most iterations, in Lloyd's, where S_hat lies on the segment from S_prev to S.
+    """Return 1 / (1 - delta^2), the most iterations relative to Lloyd's if S_hat lies on the segment from S_prev to S.
 
     `reach` is in [0, 1]; at 1 nothing is promised: infinity.
     """
@@ -21,7 +21,7 @@ def theorem_1(n_solutions: int) -> float:
 
 
 def theorem_2(reach: float) -> float:
-    """Return min(2, 1 / (1 - delta)^2), the most iterations of the past strategy, in Lloyd's."""
+    """Return min(2, 1 / (1 - delta)^2), the most iterations of the past strategy relative to Lloyd's."""
     return 2.0 if reach >= 1.0 else min(2.0, 1.0 / (1.0 - reach) ** 2)
 
 
@@ -34,7 +34,7 @@ def theorem_3(n_solutions: int, n_records: int, d: int) -> float:
 
 
 def theorem_4(reach: float, angle: float) -> float:
-    """Return 2 / (1 + 2 delta cos(alpha) - delta^2), the most iterations of the future strategy, in Lloyd's.
+    """Return 2 / (1 + 2 delta cos(alpha) - delta^2), the most iterations of the future strategy relative to Lloyd's.
 
     `reach` is in [0, 1], `angle` in radians; a future round counts as two iterations, which is where the 2 is from.
     """

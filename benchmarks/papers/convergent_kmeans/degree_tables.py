@@ -142,7 +142,7 @@ def _bounds_row(each: SetRuns, strategy: str) -> dict[str, Cell]:
 
 
 def _broken(sets: Sequence[SetRuns]) -> tuple[list[str], list[str]]:
-    """Return where the ratio is above theorem 2 or 4, and the degree below theorem 1 or 3, by more than chance."""
+    """Return sets with a ratio above theorem 2 or 4, and sets with a degree below theorem 1 or 3, beyond chance."""
     above, below = [], []
     for strategy in STRATEGIES:
         for each in sets:
@@ -157,7 +157,7 @@ def _broken(sets: Sequence[SetRuns]) -> tuple[list[str], list[str]]:
 
 
 def _degree_notes(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
-    """Say where our degree is outside the paper's bounds."""
+    """Return notes on sets with a degree outside the paper's bounds."""
     high = [str(row["set"]) for row in rows if row["strategy"] == "past" and over(row["ours_low"], 0.80)]
     low = [str(row["set"]) for row in rows if row["strategy"] == "future" and over(0.84, row["ours_high"])]
     return (

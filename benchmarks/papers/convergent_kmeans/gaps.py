@@ -26,8 +26,10 @@ from dpviz.metrics import nonprivate_costs
 from dpviz.tables import Cell, Column, ResultTable
 
 REFERENCE = "lloyd"
-WELL_BELOW = 0.99  # of Lloyd's cost: better by more than the noise of a run that ends in the same solution; ours
-COMPARED = tuple(name for name in METHODS if name not in (REFERENCE, "fastlloyd"))  # that is later than the paper
+# Share of Lloyd's cost: better by more than the noise of a run that ends in the same solution. Our choice.
+WELL_BELOW = 0.99
+# Without FastLloyd, which is later than the paper.
+COMPARED = tuple(name for name in METHODS if name not in (REFERENCE, "fastlloyd"))
 TITLES = {"step": "Cost gap, equal ε in each step", "total": "Cost gap, equal totals"}
 CAPTIONS = {
     "step": "As in the paper's figure 7: the published method spends ε in each step and on its final counts. Every "
@@ -48,8 +50,10 @@ class FamilyQuestion:
 
     n_clusters: int
     epsilon: float
-    spend: str  # "total" or "step"
-    n_steps: int  # expected iterations of the published method
+    # "total" or "step".
+    spend: str
+    # Expected iterations of the published method.
+    n_steps: int
     start_seed: int
 
     @property
@@ -65,16 +69,19 @@ class FamilyQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """One method with one budget from one start: the curator's."""
+    """One method with one budget from one start. Curator only."""
 
     method: str
-    epsilon: float  # of a step or in all
-    spent: float  # in all: proved, or claimed where nothing is proved
-    cost: float  # over Lloyd's from the same start; infinite over 0
+    # Budget of a step or of the whole run.
+    epsilon: float
+    # Budget of the whole run: proved, or claimed if nothing is proved.
+    spent: float
+    # Cost relative to Lloyd's from the same start; infinite if that is 0.
+    cost: float
 
     @property
     def gap(self) -> float:
-        """How far the cost is from Lloyd's, without a sign."""
+        """Return the distance of the cost from Lloyd's, without a sign."""
         return cost_gap(self.cost, 1.0)
 
 
@@ -125,11 +132,12 @@ def gaps_table(sets: Sequence[SetRecords], runs: Sequence[Sequence[Sequence[Gap]
 
 
 def _results(records: SetRecords, question: FamilyQuestion, seed: int) -> Iterator[tuple[str, Result[Any, Any]]]:
-    """Yield (method, result) for every method but Lloyd's, all with the total that `question` stands for."""
+    """Yield (method, result) for every method except Lloyd's, all with the total budget of `question`."""
     published = {}
     for strategy in STRATEGIES:
         result = _fit(strategy, records, question, seed)
-        if question.spend == "total":  # now the number of its own steps is known
+        # Now the number of its own steps is known.
+        if question.spend == "total":
             result = _fit(strategy, records, replace(question, n_steps=len(result.trace)), seed)
         published[strategy] = result
         yield strategy, result
@@ -175,7 +183,7 @@ def _cost(records: SetRecords, result: Result[Any, Any]) -> float:
 
 
 def _over(cost: float, lloyd_cost: float) -> float:
-    """Return cost / lloyd_cost; over 0 it is 1 for a cost of 0, which is no gap, and infinite otherwise."""
+    """Return cost / lloyd_cost. If lloyd_cost is 0: 1 for a cost of 0, which is no gap, and infinity otherwise."""
     if lloyd_cost == 0:
         return 1.0 if cost == 0 else math.inf
     return cost / lloyd_cost
@@ -208,7 +216,7 @@ def _notes(rows: Sequence[dict[str, Cell]]) -> tuple[str, ...]:
 
 
 def _better(rows: Sequence[dict[str, Cell]]) -> str:
-    """Say which methods cost less than Lloyd's algorithm at the largest epsilon, in the median."""
+    """Return a note on methods with a median cost below Lloyd's algorithm at the largest epsilon."""
     largest = max(float(row["epsilon"] or 0.0) for row in rows)
     found = [
         f"{row['method']} on {row['set']} ({float(row['cost']):.2g} x)"

@@ -1,4 +1,4 @@
-"""Iterations of convergent k-means against Lloyd's, beside figures 9 and 10 of Lu & Shen."""
+"""Iterations of convergent k-means relative to Lloyd's, next to figures 9 and 10 of Lu & Shen."""
 
 from collections.abc import Mapping, Sequence
 
@@ -121,7 +121,7 @@ def ratio_by_epsilon_table(sets_by_epsilon: Mapping[float, Sequence[SetRuns]]) -
 
 
 def _first_is_nearer(rows: Sequence[Mapping[str, Cell]]) -> bool:
-    """Say whether Lloyd's iterations are nearer to figure 9b's without the last look than with it."""
+    """Return True if Lloyd's iterations are nearer to figure 9b without the final check than with it."""
 
     def distance(key: str) -> float:
         return sum(abs(float(row[key] or 0.0) / float(row["paper_past"] or 1.0) - 1.0) for row in rows)
@@ -130,7 +130,7 @@ def _first_is_nearer(rows: Sequence[Mapping[str, Cell]]) -> bool:
 
 
 def _longer_and_shorter(rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Say where our past runs are longer than the paper's and where shorter, and what follows."""
+    """Return a note on sets with longer and with shorter past runs than the paper's, and a conclusion."""
     past = [row for row in rows if row["strategy"] == "past"]
     longer = [str(row["set"]) for row in past if over(row["ours"], row["paper"])]
     shorter = [str(row["set"]) for row in past if over(row["paper"], row["ours"])]
@@ -139,13 +139,13 @@ def _longer_and_shorter(rows: Sequence[Mapping[str, Cell]]) -> str:
 
 
 def _largest_difference(rows: Sequence[Mapping[str, Cell]], strategy: str) -> float:
-    """Return the largest relative difference between our ratio and the paper's."""
+    """Return the largest relative difference between our ratio and the paper's ratio."""
     chosen = [row for row in rows if row["strategy"] == strategy]
     return max(abs(float(row["ours"] or 0.0) / float(row["paper"] or 1.0) - 1.0) for row in chosen)
 
 
 def _flatness(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, str]:
-    """Say how far the ratio moves over epsilon where it moves most, and where it moves by more than its intervals."""
+    """Return the largest change of the ratio over epsilon, and the sets with changes beyond their intervals."""
     places: dict[str, list[Mapping[str, Cell]]] = {}
     for row in rows:
         places.setdefault(f"{row['set']} {row['strategy']}", []).append(row)

@@ -17,24 +17,36 @@ from dpviz.methods.convergent_kmeans.algorithm import Params, Step, fit
 from dpviz.solvers import assign, lloyd
 
 STRATEGIES = ("past", "future")
-EPSILON = 0.5  # of each step in the iteration tables; ours, the paper does not say
-MOST = 2000  # iterations; no run on the paper's sets comes near it
-SOLUTION_DIGITS = 6  # decimals, in [0, 1], to which two solutions of Lloyd's must agree to be one
+# Budget of each step in the iteration tables. Our choice; the paper does not state it.
+EPSILON = 0.5
+# Limit on iterations. No run on the paper's sets comes near it.
+MOST = 2000
+# Two solutions of Lloyd's are equal if they agree to this many decimals, in [0, 1].
+SOLUTION_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrategyRun(Confidential):
     """One run of one strategy. Curator only."""
 
-    rounds: int  # times that means were computed and centers sampled
-    lloyd_rounds: int  # a future round computes means twice
-    means: Centers  # (k, d) exact means of the final clusters, box units
-    centers: Centers  # (k, d) the last sampled centers S_hat
-    is_solution: bool  # Lloyd's algorithm, started at `means`, would stay there
-    n_moves: int  # of a center, over all rounds; a center with X = S does not move
-    reach_sum: float  # of delta over the moves
-    angle_sum: float  # of alpha over the moves, radians
-    n_left: int  # moves whose zone reaches out of the convergent zone
+    # Number of times that means were computed and centers sampled.
+    rounds: int
+    # Lloyd's iterations: a future round computes means twice.
+    lloyd_rounds: int
+    # Exact means of the final clusters, (k, d), box units.
+    means: Centers
+    # Last sampled centers S_hat, (k, d).
+    centers: Centers
+    # Whether Lloyd's algorithm, started at `means`, would stay there.
+    is_solution: bool
+    # Moves of centers, over all rounds. A center with X = S does not move.
+    n_moves: int
+    # Sum of delta over the moves.
+    reach_sum: float
+    # Sum of alpha over the moves, radians.
+    angle_sum: float
+    # Moves with a zone that reaches out of the convergent zone.
+    n_left: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +89,7 @@ class SetRuns:
         return np.array([run.lloyd_rounds for run in self.select(strategy)], dtype=np.float64)
 
     def passes(self, strategy: str) -> FloatArray:
-        """Return how often (R,) a round of the strategy computes means: once, or twice to look ahead."""
+        """Return the number of times (R,) that a round computes means: once, or twice to look ahead."""
         return self.iterations(strategy) / np.array([run.rounds for run in self.select(strategy)], dtype=np.float64)
 
 
@@ -139,7 +151,8 @@ def strategy_run(trace: Sequence[Step], unit: Points) -> StrategyRun:
     return StrategyRun(
         rounds=len(trace),
         lloyd_rounds=sum(step.lloyd_rounds for step in trace),
-        means=last.nonprivate_mean,  # the last assignment repeats, so these are the means of the final clusters
+        # The last assignment repeats, so these are the means of the final clusters.
+        means=last.nonprivate_mean,
         centers=last.released_centers,
         is_solution=bool(np.array_equal(assign(unit, last.nonprivate_mean), last.nonprivate_labels)),
         n_moves=int(sum(rows.sum() for rows in moved)),
@@ -150,8 +163,9 @@ def strategy_run(trace: Sequence[Step], unit: Points) -> StrategyRun:
 
 
 def n_solutions(lloyd_centers: FloatArray) -> int:
-    """Return how many different solutions there are among (R, k, d), whatever the order of their centers."""
-    rounded = np.round(lloyd_centers, SOLUTION_DIGITS) + 0.0  # no -0.0
+    """Return the number of different solutions among (R, k, d), for any order of their centers."""
+    # Avoids -0.0.
+    rounded = np.round(lloyd_centers, SOLUTION_DIGITS) + 0.0
     keys = [rounded[:, :, axis] for axis in reversed(range(rounded.shape[2]))]
     ordered = np.take_along_axis(rounded, np.lexsort(keys, axis=1)[:, :, None], axis=1)
     return len(np.unique(ordered.reshape(len(ordered), -1), axis=0))

@@ -1,4 +1,4 @@
-"""How near a run comes to Lloyd's algorithm from the same start: the figures of Lu & Shen, section 7."""
+"""Closeness of a run to Lloyd's algorithm from the same start: the figures of Lu & Shen, section 7."""
 
 import math
 

@@ -12,9 +12,12 @@ from dpviz.methods.dpm.algorithm import PAPER
 from dpviz.tables import ResultTable
 
 SOURCE = f"{PAPER}, section 6"
-RUNS = 20  # section 6.2, as far as its text says
-EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)  # ours: the paper has 1 throughout
-EPSILON_SHARE = 2  # every second run also has each of EPSILONS, on the sets that are quick
+# Section 6.2, as far as its text states it.
+RUNS = 20
+# Our choice: the paper has 1 throughout.
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+# Every second run also has each of EPSILONS, on the fast sets.
+EPSILON_SHARE = 2
 SETS: tuple[DpmSet, ...] = PAPER_SETS
 
 
@@ -25,7 +28,8 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = N
     """
     for paper in SETS:
         if not paper.fresh:
-            paper.draw(folder, 0)  # a missing file is found before hours are spent
+            # Finds a missing file before hours are spent.
+            paper.draw(folder, 0)
     n_fewer = max(1, n_runs // EPSILON_SHARE)
 
     @cache

@@ -12,7 +12,8 @@ from benchmarks.papers.statistics import spread
 from dpviz.core import FloatArray
 from dpviz.tables import Cell, Column, ResultTable
 
-Found = Mapping[str, Sequence[Quality]]  # set -> all runs of all methods
+# set -> all runs of all methods
+Found = Mapping[str, Sequence[Quality]]
 SET, METHOD = Column("set", "Data set"), Column("method", "Method")
 PER_INERTIA, PER_BOX = "× KMeans", "of the box's diagonal"
 TOLD = ("published", "repaired")
@@ -91,7 +92,7 @@ def quality_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
 
 
 def claims_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
-    """Return what the paper says in words beside what the runs here say."""
+    """Return the paper's claims in words next to the results of our runs."""
     known = [paper for paper in sets if any(math.isfinite(one.ari) for one in found[paper.name])]
     said = (
         (
@@ -213,7 +214,7 @@ def _sizes(paper: DpmSet, found: Found) -> str:
 
 
 def _collapse(sets: Sequence[DpmSet], found: Found) -> str:
-    """Say where the published DPM finds fewer than half of the clusters."""
+    """Return a note on sets on which the published DPM finds fewer than half of the clusters."""
     few = [
         f"{paper.name} ({median:g} of {paper.n_clusters})"
         for paper in sets

@@ -16,8 +16,10 @@ from dpviz.core import frozen
 from dpviz.core.algebra import one_thread
 from dpviz.tables import Cell, Column, ResultTable
 
-REPEATS = 3  # of each timing; ours
-WITHOUT = "Embs. (MNIST, Fashion)"  # sets of the figure that cannot be had
+# Repeats of each timing. Our choice.
+REPEATS = 3
+# Sets of the figure that are unavailable.
+WITHOUT = "Embs. (MNIST, Fashion)"
 
 
 def times_table(sets: Sequence[DpmSet], folder: Path, seed: int) -> ResultTable:
@@ -74,11 +76,13 @@ def _seconds(method: str, paper: DpmSet, records: SetDraw, seed: tuple[int, int]
 
 
 def _run(method: str, paper: DpmSet, records: SetDraw, rng: np.random.Generator) -> Any:
-    from sklearn.cluster import KMeans  # slow to load, needed here alone
+    # Slow to load, and needed only here.
+    from sklearn.cluster import KMeans
 
     if method == KMEANS:
         return KMeans(paper.n_clusters, n_init=1, random_state=int(rng.integers(2**31))).fit(records.points)
     made = configure(method, records, paper.n_clusters, EPSILON)
-    assert made is not None  # see `_takes`
+    # Guaranteed by `_takes`.
+    assert made is not None
     module, params = made
     return module.fit(records.points, records.box, params, rng=rng)

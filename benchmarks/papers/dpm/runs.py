@@ -18,13 +18,19 @@ from dpviz.methods.dpm import algorithm as dpm
 from dpviz.metrics import majority_accuracy, nonprivate_cost, one_way_distance
 from dpviz.solvers import assign
 
-EPSILON = 1.0  # section 6.1
-N_KMEANS = 10  # runs of KMeans++ on each draw: "a comparison with 10 runs is already stable"
-N_REFERENCES = 5  # of those, the best by silhouette: what centers are measured against; ours
-SAMPLE = 2000  # records of the silhouette; ours
-GRID_AXES = 3  # EUGkM's grid has a few cells an axis beyond these
+# Section 6.1.
+EPSILON = 1.0
+# Runs of KMeans++ on each draw: "a comparison with 10 runs is already stable".
+N_KMEANS = 10
+# The best of these by silhouette are the reference for centers. Our choice.
+N_REFERENCES = 5
+# Records for the silhouette. Our choice.
+SAMPLE = 2000
+# With more axes, EUGkM's grid has only a few cells per axis.
+GRID_AXES = 3
 KMEANS = "kmeans"
-Seed = tuple[int, int, int]  # of the command, number of the set, number of the run
+# Seed of the command, number of the set, number of the run.
+Seed = tuple[int, int, int]
 # method -> what to call it; the order is that of every table
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -39,26 +45,36 @@ PRIVATE = tuple(name for name in METHODS if name != KMEANS)
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """One run, beside KMeans: the curator's. NaN where there is no such number."""
+    """One run, compared with KMeans. Curator only. NaN if a number does not exist."""
 
     method: str
-    epsilon: float  # infinite for KMeans++
-    k: int  # centers
-    accuracy: float  # share of records whose cluster's most frequent label is theirs
+    # Infinite for KMeans++.
+    epsilon: float
+    # Number of centers.
+    k: int
+    # Share of records with the most frequent label of their cluster.
+    accuracy: float
     ari: float
-    silhouette: float  # of a sample
-    inertia: float  # over that of the best KMeans run
-    distance: float  # mean over centers to the nearest KMeans center, of the box's diagonal
-    missed: float  # mean over KMeans centers to the nearest center, the same unit
+    # Silhouette of a sample.
+    silhouette: float
+    # Inertia relative to the best KMeans run.
+    inertia: float
+    # Mean distance of centers to the nearest KMeans center, relative to the box's diagonal.
+    distance: float
+    # Mean distance of KMeans centers to the nearest center, relative to the box's diagonal.
+    missed: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference(Confidential):
     """KMeans on one draw of a set. Curator only."""
 
-    centers: tuple[Centers, ...]  # the best runs by silhouette
-    inertia: float  # of the cheapest run
-    sample: Labels  # rows of the silhouette's records
+    # Best runs by silhouette.
+    centers: tuple[Centers, ...]
+    # Inertia of the cheapest run.
+    inertia: float
+    # Row numbers of the silhouette's records.
+    sample: Labels
 
 
 def set_runs(
@@ -91,7 +107,8 @@ def kmeans_runs(records: SetDraw, n_clusters: int, seed: Seed) -> tuple[Referenc
 
     The last, because a start of KMeans++ can leave a cluster without a center of its own.
     """
-    from sklearn.cluster import KMeans  # slow to load, needed here alone
+    # Slow to load, and needed only here.
+    from sklearn.cluster import KMeans
 
     rng = np.random.default_rng([*seed, 0])
     sample = np.sort(rng.choice(len(records.points), min(SAMPLE, len(records.points)), replace=False))
@@ -130,7 +147,7 @@ def one_run(
 
 
 def configure(method: str, records: SetDraw, n_clusters: int, epsilon: float) -> tuple[Any, Any] | None:
-    """Return (module, its Params) of one of PRIVATE, or None where it makes no sense."""
+    """Return (module, its Params) for one of PRIVATE, or None if it does not suit the set."""
     if method in ("repaired", "published"):
         return dpm, dpm.Params(epsilon=epsilon, delta=records.delta, calibration=method)
     if method == "eugkm" and records.box.d > GRID_AXES:

@@ -11,11 +11,14 @@ from benchmarks.papers.table_sets import LABEL, find_file
 from dpviz.core import Box, Confidential, Labels, Points, frozen
 from dpviz.data import Table, TableError, read_table
 
-SPREAD = 100.0  # of the synthetic sets' centers and box, either side of 0
+# Half-width of the synthetic sets' box, which contains their centers.
+SPREAD = 100.0
 SYNTH_SEED = 42
-PER_LETTER = 720  # 26 of them are the paper's 18,720 records; which ones it took is unknown
+# 26 of these are the paper's 18,720 records. The paper's selection is unknown.
+PER_LETTER = 720
 LETTER_HIGH = 15.0
-GAS_LOW, GAS_HIGH = -6.23, 1100.9  # the extremes of all columns: not private, as in the paper
+# Extremes of all columns: not private, as in the paper.
+GAS_LOW, GAS_HIGH = -6.23, 1100.9
 T = TypeVar("T")
 
 
@@ -24,7 +27,8 @@ class SetDraw(Confidential):
     """One draw of a set. Curator only."""
 
     points: Points  # (n, d)
-    labels: Labels | None  # (n,) true classes
+    # True classes, (n,).
+    labels: Labels | None
     box: Box
 
     @property
@@ -38,15 +42,18 @@ class DpmSet:
     """One data set; `draw(folder, number)` returns its records, another draw for each number where it is `fresh`."""
 
     name: str
-    n_clusters: int  # true, or for Gas the paper's choice; every method but DPM is given it
+    # True number, or for Gas the paper's choice. Every method except DPM receives it.
+    n_clusters: int
     draw: Callable[[Path, int], SetDraw]
     fresh: bool = False
-    by_epsilon: bool = False  # also runs over a range of budgets
+    # Whether there are also runs over a range of budgets.
+    by_epsilon: bool = False
 
 
 def blobs(n: int, d: int, k: int, seed: int) -> SetDraw:
     """Draw k Gaussians of standard deviation 1 with middles in [-100, 100]^d; the box is that one, too."""
-    from sklearn.datasets import make_blobs  # slow to load, needed here alone
+    # Slow to load, and needed only here.
+    from sklearn.datasets import make_blobs
 
     points, labels = make_blobs(n, d, centers=k, center_box=(-SPREAD, SPREAD), random_state=seed)
     return SetDraw(frozen(np.ascontiguousarray(points)), frozen(labels.astype(np.intp)), Box.cube(-SPREAD, SPREAD, d))

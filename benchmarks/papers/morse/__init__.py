@@ -13,10 +13,14 @@ from dpviz.methods.morse.algorithm import PAPER
 from dpviz.tables import ResultTable
 
 SOURCE = f"{PAPER}, section 5 and appendix I"
-RUNS = 5  # section 5.1
-EPSILONS = (10.0, 5.0, 2.0, 1.0)  # section 5.1
-COMPONENTS = (6, 10, 15, 20)  # tables 1 and 3
-MOONS_SHARE = 5  # times as many runs on the moons, which are judged by a share; ours
+# Section 5.1.
+RUNS = 5
+# Section 5.1.
+EPSILONS = (10.0, 5.0, 2.0, 1.0)
+# Tables 1 and 3.
+COMPONENTS = (6, 10, 15, 20)
+# Factor on the runs on the moons, which are judged by a share. Our choice.
+MOONS_SHARE = 5
 # Figure 2 has 6 to 8 components; the others are ours: more components along each moon, fewer passes for the noise.
 MOONS = (
     *(MixtureSetting(estimator, epsilon, k) for epsilon in (1.0, 10.0) for k in (6, 8) for estimator in VARIANTS),
@@ -75,5 +79,6 @@ def _by_base(n_components: int) -> list[MixtureSetting]:
         for base in BASES
         for epsilon in (math.inf, *EPSILONS)
         for estimator in VARIANTS
-        if math.isfinite(epsilon) or estimator == "plain"  # without noise both are the same
+        # Without noise both estimators are the same.
+        if math.isfinite(epsilon) or estimator == "plain"
     ]

@@ -11,10 +11,14 @@ from benchmarks.papers.morse.sets import LabelledRecords, draw_moons
 from dpviz.core import FloatArray
 from dpviz.methods.morse.algorithm import Params, assign, fit, signed_points
 
-DELTA = 1e-4  # the authors' code; the paper gives none
-JUDGED = 2500  # records that labels are compared on, drawn anew for each run; ours
-HIT = 0.95  # ARI from which a run counts as having found the clusters: ARI is often near 0 or near 1; ours
-VARIANTS = {"plain": "published", "steady": "tight"}  # estimator -> calibration
+# From the authors' code; the paper gives no value.
+DELTA = 1e-4
+# Records for the comparison of labels, drawn anew for each run. Our choice.
+JUDGED = 2500
+# A run with at least this ARI has found the clusters. ARI is often near 0 or near 1. Our choice.
+HIT = 0.95
+# estimator -> calibration
+VARIANTS = {"plain": "published", "steady": "tight"}
 VARIANT_TITLES = {"plain": "The paper's: plain, published noise", "steady": "Ours: steady, tight noise"}
 
 
@@ -22,14 +26,16 @@ VARIANT_TITLES = {"plain": "The paper's: plain, published noise", "steady": "Our
 class MixtureSetting:
     """One cell of a table."""
 
-    estimator: str  # a key of VARIANTS, which says the calibration
+    # A key of VARIANTS, which determines the calibration.
+    estimator: str
     epsilon: float
     n_components: int  # K_0
-    n_iterations: int = 10  # tau_1, appendix H
+    # tau_1, appendix H.
+    n_iterations: int = 10
     base: str = "dpmog_hard"
 
     def params(self, n_clusters: int) -> Params:
-        """Return what is run."""
+        """Return the method's parameters."""
         return Params(
             n_components=self.n_components,
             n_clusters=n_clusters,
@@ -44,12 +50,16 @@ class MixtureSetting:
 
 @dataclass(frozen=True, slots=True)
 class MorseRun:
-    """What one run came to. Curator only: the classes are compared with."""
+    """Result of one run. Curator only, because it is compared with the classes."""
 
-    before: float  # ARI of the components, each record in its likeliest one
-    after: float  # ARI of the hierarchy cut to K
-    n_kept: int  # components that stand out from the noise
-    n_minima: int  # fewer than K cannot be cut into K
+    # ARI of the components, with each record in its most likely component.
+    before: float
+    # ARI of the hierarchy cut to K.
+    after: float
+    # Components that stand out from the noise.
+    n_kept: int
+    # Fewer than K minima cannot be cut into K.
+    n_minima: int
 
 
 def runs(
@@ -94,5 +104,5 @@ def after(found: Sequence[MorseRun]) -> FloatArray:
 
 
 def hits(found: Sequence[MorseRun]) -> NDArray[np.bool_]:
-    """Return which runs (R,) reach HIT."""
+    """Return (R,) True for runs that reach HIT."""
     return np.asarray(after(found) >= HIT)

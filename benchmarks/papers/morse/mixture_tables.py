@@ -16,8 +16,10 @@ BASES = {"dpmog_hard": "DPMoG-hard", "dplloyd_mog": "DPLloyd-MoG", "dpcube": "DP
 FIGURES = {"dpmog_hard": "figure 4", "dplloyd_mog": "figure 5", "dpcube": "figure 6"}
 NO_NOISE = "No noise: both are the same"
 NO_DATA = "Not made again: the data cannot be had"
-MOONS_COMPONENTS = (6, 8)  # figure 2 has 6 to 8
-MOONS_PAPER = (0.359, 1.0)  # figure 2, before and after, at epsilon 1
+# Figure 2 has 6 to 8.
+MOONS_COMPONENTS = (6, 8)
+# Figure 2, before and after, at epsilon 1.
+MOONS_PAPER = (0.359, 1.0)
 ARI_COLUMNS = (
     *interval_columns("after", "ARI with the Morse step, mean"),
     Column("lower", "ARI, lower quartile"),

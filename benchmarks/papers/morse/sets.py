@@ -10,7 +10,8 @@ from benchmarks.papers.table_sets import LABEL, find_file, read_file
 from dpviz.core import Box, Confidential, Labels, Points, frozen
 from dpviz.data.synthetic import MOONS_NOISE, MOONS_RECORDS, moons
 
-MISSING = ("EMG", "Sloan", "USPS")  # of table 2; the last is t-SNE of private records, which no guarantee covers
+# Missing sets of table 2. The last one is t-SNE of private records, which no guarantee covers.
+MISSING = ("EMG", "Sloan", "USPS")
 
 # (epsilon, K_0) -> ARI of DPMoG-hard-Morse, a mean of 5 runs
 PULSAR_ARI = {
@@ -32,10 +33,13 @@ class MorseSet:
     """One data set of table 2."""
 
     name: str
-    file: str  # without suffix
+    # File name without its suffix.
+    file: str
     n_clusters: int  # K
-    n_components: int  # K_0 of table 2
-    ari: Mapping[tuple[float, int], float] = field(default_factory=dict)  # (epsilon, K_0) -> what the paper prints
+    # K_0 of table 2.
+    n_components: int
+    # (epsilon, K_0) -> the paper's figure.
+    ari: Mapping[tuple[float, int], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +60,7 @@ MORSE_SETS = (SHUTTLE, MAGIC, PULSAR)
 
 
 def read_labelled(paper: MorseSet, folder: str | Path) -> LabelledRecords:
-    """Read one set from `folder` and scale every column to [-1, 1] by its own extremes, as the paper does.
+    """Read one set from `folder` and scale every column to [-1, 1] by its own extremes, as in the paper.
 
     The extremes are two records' values: not private. Raises ValueError for a file that is missing, is no table, or
     has no column of labels, and for a constant column.

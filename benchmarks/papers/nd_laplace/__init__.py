@@ -17,7 +17,8 @@ from dpviz.solvers.local_clustering import METHODS
 from dpviz.tables import Cell, Column, ResultTable
 
 SOURCE = f"{PAPER}, section 5.4"
-RUNS = 10  # section 5.3.2
+# Section 5.3.2.
+RUNS = 10
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 # Table 5.4, where the row of 2.5 is a second 2.
 PAPER_ERROR = (
@@ -97,7 +98,7 @@ def error_table(records: ThesisRecords, found: Found) -> ResultTable:
 
 
 def displacement_table(found: Found) -> ResultTable:
-    """Return how far records move on every set, by domain and epsilon."""
+    """Return the displacement of records on every set, by domain and epsilon."""
     keys = ("distance", "mse", "mae")
     rows: list[dict[str, Cell]] = []
     for (name, domain, epsilon), done in found.items():

@@ -14,15 +14,17 @@ from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.metrics import nonprivate_agreement, nonprivate_displacement
 from dpviz.solvers.local_clustering import METHODS, cluster
 
-CLUSTERED = {"kmeans": 500, "affinity": 300, "dbscan": 500}  # records of larger sets; ours
+# Records sampled from larger sets. Our choice.
+CLUSTERED = {"kmeans": 500, "affinity": 300, "dbscan": 500}
 DOMAINS = {"redraw": "Draw again (the thesis)", "clamp": "Clamp", "none": "Leave", "remap": "Remap to a grid"}
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceRun:
-    """What one release came to, and for each of METHODS its agreement with the clean clusters. Curator only."""
+    """Result of one release, with its agreement with the clean clusters for each of METHODS. Curator only."""
 
-    distance: float  # mean |x - z|
+    # Mean |x - z|.
+    distance: float
     mse: float
     mae: float
     ari: tuple[float, ...]
@@ -30,7 +32,7 @@ class LaplaceRun:
 
 
 def possible(records: ThesisRecords, domain: str, epsilon: float) -> bool:
-    """Say whether the public worst case allows to draw again."""
+    """Return True if the public worst case allows redrawing."""
     return domain != "redraw" or corner_probability(records.box, epsilon=epsilon) >= LEAST_INSIDE
 
 

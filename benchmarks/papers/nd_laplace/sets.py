@@ -13,9 +13,12 @@ from dpviz.data import Dataset
 
 # Table 5.1: 50 records, 4 round clusters, standard deviation 0.60.
 RECORDS, CENTERS, DEVIATION = 50, 4, 0.60
-DIMENSIONS = MappingProxyType({1: 2, 2: 3, 3: 5})  # set -> features
-SEED = 0  # the thesis gives none; with 0 the all-pairs error is within .017 of its table 5.4
-HALF = 10.0 + 4 * DEVIATION  # scikit-learn draws centers in [-10, 10]; four deviations of room for records
+# set -> number of features
+DIMENSIONS = MappingProxyType({1: 2, 2: 3, 3: 5})
+# The thesis gives no seed. With 0, the all-pairs error is within .017 of its table 5.4.
+SEED = 0
+# scikit-learn draws centers in [-10, 10]; records have four deviations of room.
+HALF = 10.0 + 4 * DEVIATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class ThesisSet:
     n_clusters: int
     number: int = 0
     file: str = ""
-    features: tuple[str, ...] = ()  # (): all numeric ones
+    # (): all numeric features.
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +71,7 @@ def thesis_set(number: int, *, seed: int = SEED) -> Dataset:
 
 
 def read_thesis_set(paper: ThesisSet, folder: str | Path) -> ThesisRecords:
-    """Draw or read one set. Raises ValueError for a file that is missing, is no table or lacks a feature."""
+    """Draw or read one set. Raises ValueError for a file that is missing, is not a table or lacks a feature."""
     if paper.number:
         points = thesis_set(paper.number).points
     else:

@@ -30,11 +30,14 @@ from dpviz.methods.source_target.algorithm import PAPER
 from dpviz.tables import ResultTable
 
 SOURCE = f"{PAPER}, section 6 and appendix C"
-RUNS = 30  # section 6
-KS = (2, 10, 20)  # ours: the paper's pictures are lost
+# Section 6.
+RUNS = 30
+# Our choice: the paper's pictures are lost.
+KS = (2, 10, 20)
 REAL_KS = (10,)
 ORDER_K = 10
-TS = (75, 150, 300)  # appendix C.1
+# Appendix C.1.
+TS = (75, 150, 300)
 DIGITS = ((1, 7), (7, 1), (6, 9), (9, 6), (2, 5), (5, 2))
 
 
@@ -54,8 +57,10 @@ REAL_PAIRS = (
         for a, b in permutations(QUARTILES, 2)
     ),
 )
-BY_T = (*SYNTHETIC, REAL_PAIRS[2], REAL_PAIRS[6], REAL_PAIRS[-1])  # appendix C.1 has 6 → 9, amazon → webcam, h → mh
-TIMED = (*BY_T, next(pair for pair in REAL_PAIRS if pair.name == "Office dslr → webcam"))  # figure 187
+# Appendix C.1 has 6 → 9, amazon → webcam, h → mh.
+BY_T = (*SYNTHETIC, REAL_PAIRS[2], REAL_PAIRS[6], REAL_PAIRS[-1])
+# Figure 187.
+TIMED = (*BY_T, next(pair for pair in REAL_PAIRS if pair.name == "Office dslr → webcam"))
 
 
 def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
@@ -64,7 +69,8 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = N
     Raises ValueError for data sets that are missing from `folder`, and for a table that is not there.
     """
     for pair in REAL_PAIRS:
-        pair.draw(folder, rng=np.random.default_rng(0))  # a missing file is found before minutes are spent
+        # Finds a missing file before minutes are spent.
+        pair.draw(folder, rng=np.random.default_rng(0))
     both, one, by_t = settings_of(METHODS, ablation=True), settings_of(METHODS), settings_of(["nas"], ts=TS)
 
     def found(chosen: tuple[PairSpec, ...], settings: list[PairSetting], ks: tuple[int, ...]) -> list[PairOutcome]:

@@ -73,7 +73,7 @@ def cost_table(table_id: str, title: str, found: Sequence[PairOutcome], *notes: 
 
 
 def times_table(found: Sequence[RunTime], *notes: str) -> ResultTable:
-    """Return how long each method takes, in the order of `found`. Another run of the command finds other times."""
+    """Return the time of each method, in the order of `found`. Different runs of the command give different times."""
     rows: list[dict[str, Cell]] = []
     for one in found:
         row: dict[str, Cell] = {"set": one.pair, "budget": one.setting.budget, "method": METHODS[one.setting.method]}

@@ -18,11 +18,15 @@ from dpviz.methods.source_target.algorithm import Params, sanitise
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.solvers import nearest_distance, select_several
 
-BUDGETS = {"ε = 3": {"epsilon": 3.0}, "ρ = 3": {"rho": 3.0}}  # section 6
+# Section 6.
+BUDGETS = {"ε = 3": {"epsilon": 3.0}, "ρ = 3": {"rho": 3.0}}
 NO_BUDGET = "none"
-T = 150  # section 6
-CORESET = 0.05  # section 6
-REPEATS = 3  # of each timing; ours
+# Section 6.
+T = 150
+# Section 6.
+CORESET = 0.05
+# Repeats of each timing. Our choice.
+REPEATS = 3
 METHODS = {
     "nonprivate": "Non-private STC",
     "cluster_t": "Cluster T",
@@ -30,7 +34,8 @@ METHODS = {
     "nas": "NAS",
     "private_kmeans": "Private k-means",
 }
-CORED = ("nna", "nas")  # S' is made from the coreset; the rivals' S' never is, with one they select among its points
+# Methods that make S' from the coreset. The rivals never do; with a coreset, they select among its points.
+CORED = ("nna", "nas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +63,17 @@ class PairOutcome:
     pair: str
     setting: PairSetting
     k: int
-    cost: float  # diameters of the ball
-    floor: float  # of non-private STC on the same draw
-    accuracy: float  # 1-NN on the targets with the labels of S and T_k; NaN without labels
+    # Cost in diameters of the ball.
+    cost: float
+    # Cost of non-private STC on the same draw.
+    floor: float
+    # 1-NN accuracy on the targets with the labels of S and T_k; NaN without labels.
+    accuracy: float
 
 
 @dataclass(frozen=True, slots=True)
 class RunTime:
-    """How long one choice of k centers took, in milliseconds of processor time."""
+    """Time of one choice of k centers, in milliseconds of processor time."""
 
     pair: str
     setting: PairSetting
@@ -116,7 +124,7 @@ def one_run(
 
 
 def timed(pair: PairSpec, folder: Path, settings: Sequence[PairSetting], k: int, seed: int) -> list[RunTime]:
-    """Return how long each setting takes on one draw of a pair, in processor time: the least of REPEATS."""
+    """Return the time of each setting on one draw of a pair, in processor time: the minimum of REPEATS."""
     data = pair.draw(folder, rng=np.random.default_rng([seed, zlib.crc32(pair.name.encode())]))
     unit, source = data.ball.to_unit(data.targets), data.ball.to_unit(data.ball.project(data.box.clip(data.source)))
     found = []

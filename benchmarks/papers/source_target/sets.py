@@ -36,7 +36,7 @@ def office(folder: str | Path, source: str, target: str, *, rng: np.random.Gener
 
 
 def superconductivity(folder: str | Path, source: str, target: str, *, rng: np.random.Generator) -> SourceTarget:
-    """Read two of QUARTILES of the critical temperature, columns standardised, projected to 8 axes.
+    """Read two of QUARTILES of the critical temperature, with standardized columns projected to 8 axes.
 
     Which column the paper splits by is unknown; the temperature is ours. Raises ValueError for a missing file.
     """
@@ -67,7 +67,8 @@ def _projected(
 @lru_cache(maxsize=1)
 def _materials(path: Path, changed: int) -> tuple[FloatArray, FloatArray]:
     """Read the standardised features (m, d) and the critical temperatures (m,), once for all pairs and draws."""
-    del changed  # a file that was written again is another one
+    # Part of the cache key: a rewritten file is read again.
+    del changed
     table = read_table(path)
     points = table.dataset(list(table.numeric_columns)).points
     column = list(table.numeric_columns).index("critical_temp")
@@ -86,7 +87,8 @@ def _arrays(folder: str | Path, name: str, keys: tuple[str, ...]) -> dict[str, F
 @lru_cache(maxsize=1)
 def _unpacked(path: Path, changed: int, keys: tuple[str, ...]) -> tuple[FloatArray, ...]:
     """Read arrays of one file, once for all draws of a pair; MNIST takes longer to unpack than to cluster."""
-    del changed  # as above
+    # Part of the cache key, as above.
+    del changed
     name = path.name
     with np.load(path, allow_pickle=False) as archive:
         missing = [key for key in keys if key not in archive]
