@@ -22,8 +22,7 @@ from dpviz.stories.method import Cloud
 from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.audit.cases import cases
 from dpviz.tools.two_worlds import worlds as two_worlds
-from dpviz.tools.two_worlds.pictures import cloud_scene
-from dpviz.tools.two_worlds.worlds import WorldsQuestion, run_world
+from dpviz.tools.two_worlds.worlds import WorldsQuestion, cloud_scene, run_world
 
 # The Audit page's own number.
 RUNS = 500

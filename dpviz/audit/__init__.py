@@ -17,18 +17,16 @@ from dpviz.audit.bound import (
     BoundOptions,
     ChosenEvents,
     EpsilonBound,
+    Profile,
     chances,
     chosen_events,
     epsilon_lower_bound,
+    events_profile,
     least_epsilons,
+    trade_off,
 )
 from dpviz.audit.outcomes import Batch, Outcomes, gather, joined
 from dpviz.audit.statistics import Family
-from dpviz.audit.theory import (
-    Profile,
-    events_profile,
-    trade_off,
-)
 
 __all__ = [
     "CONFIDENCE",

@@ -9,8 +9,8 @@ import pytest
 from dpviz.data import load
 from dpviz.methods import ALGORITHMS as METHODS
 from dpviz.plots import scene_hash
+from dpviz.tools.compare import frontier as compare_reading
 from dpviz.tools.compare import page as compare_page
-from dpviz.tools.compare import reading as compare_reading
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import runs as compare_cards
 from dpviz.tools.compare.page.runs import GRIDS, TYPICAL

@@ -10,7 +10,7 @@ from dpviz.stories.teaching import ODDS
 from dpviz.tools.audit import pictures as audit_reading
 from dpviz.tools.audit.runs import Audited
 from dpviz.tools.compare import frontier as compare
-from dpviz.tools.compare import reading as compare_reading
+from dpviz.tools.compare import frontier as compare_reading
 
 
 def coin(probability):

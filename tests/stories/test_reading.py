@@ -16,7 +16,7 @@ from dpviz.methods.morse.algorithm.budget import MorseScheme, noise_scale
 from dpviz.stories.glossary import pieces
 from dpviz.stories.teaching import SYMBOLS, Formula, exact, parts, tex, used
 from dpviz.tools.audit import pictures as audit_reading
-from dpviz.tools.compare import reading as compare_reading
+from dpviz.tools.compare import frontier as compare_reading
 
 MOST_WORDS = {"said": 20, "why": 50, "look": 25}
 READINGS = {name: method.reading for name, method in CATALOGUE.items()}

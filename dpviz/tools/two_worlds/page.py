@@ -16,8 +16,16 @@ from dpviz.plots import Scene
 from dpviz.stories import View
 from dpviz.stories.method import Cloud
 from dpviz.tools.two_worlds import worlds as two_worlds
-from dpviz.tools.two_worlds.pictures import PICK, cloud_scene, pickable, row_of
-from dpviz.tools.two_worlds.worlds import OPERATIONS, REMOVE, Change, WorldsQuestion
+from dpviz.tools.two_worlds.worlds import (
+    OPERATIONS,
+    PICK,
+    REMOVE,
+    Change,
+    WorldsQuestion,
+    cloud_scene,
+    pickable,
+    row_of,
+)
 from dpviz.ui import asking, controls, state
 from dpviz.ui.asking import Job
 from dpviz.ui.frame import PageFrame

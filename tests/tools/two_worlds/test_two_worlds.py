@@ -21,8 +21,16 @@ from dpviz.solvers import landscape
 from dpviz.stories import View, Words
 from dpviz.stories.method import Cloud
 from dpviz.tools.two_worlds import worlds as story
-from dpviz.tools.two_worlds.pictures import PICK, cloud_scene, pickable, row_of
-from dpviz.tools.two_worlds.worlds import Change, WorldsQuestion, neighbors, run_world
+from dpviz.tools.two_worlds.worlds import (
+    PICK,
+    Change,
+    WorldsQuestion,
+    cloud_scene,
+    neighbors,
+    pickable,
+    row_of,
+    run_world,
+)
 
 BOX = Box([-1.0, 0.0], [3.0, 2.0])
 FAR = (3.0, 2.0)

@@ -17,7 +17,7 @@ from dpviz.stories.panel import Sentence, number
 from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.compare import frontier, stage
 from dpviz.tools.compare import frontier as compare
-from dpviz.tools.compare import reading as compare_reading
+from dpviz.tools.compare import frontier as compare_reading
 from dpviz.tools.compare.frontier import Series
 from dpviz.tools.compare.page import report, tabs
 from dpviz.tools.compare.page.runs import (
