@@ -126,7 +126,7 @@ export class CompareChart {
       if (value !== 1.5 || data.top < 3) this.addTick(this.cost(value), `${value}×`); // else a line without words
     }
     this.add("text", { x: width - right, y: 12, "text-anchor": "end", class: "k", "font-size": size + 0.5 },
-      isPhone ? "Cost, × without privacy" : "Cost, × without privacy; lines: typical, dots: this run");
+      isPhone ? "Cost, × without privacy" : "Cost, × without privacy; lines: typical, dots: runs drawn here");
     if (data.no_data !== null && data.no_data <= data.top) {
       const y = this.cost(data.no_data);
       this.addRule(y, "no-data");

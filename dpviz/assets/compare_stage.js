@@ -385,10 +385,10 @@ class CompareStage {
       let more = "";
       let rest = unit;
       if (unit === "×") {
-        more = " without privacy, this run";
-        rest = (isBrief && promise) || (isFirst && !phone ? "this run" : "");
+        more = " without privacy, the run drawn here";
+        rest = (isBrief && promise) || (isFirst && !phone ? "run drawn here" : "");
       } else if (unit === "in 100") {
-        more = " right, at most";
+        more = number.startsWith("over") ? " right" : " right, at most";
         rest = isFirst ? `${unit}${phone ? "" : more}` : "";
       }
       setText(card.unit, rest);

@@ -331,10 +331,10 @@ export class Instrument {
     return marks;
   }
 
-  /** Return who is right at most, after a question; "" where there is no room, and the number says it. @param {string} question */
+  /** Return who can be right, after a question; "" where there is no room, and the number says it. @param {string} question */
   afterQuestion(question) {
-    if (!this.isPhone) return " Attackers guess right at most";
-    return question.length > LONG_QUESTION ? "" : " Right at most";
+    if (!this.isPhone) return " Attackers can be right";
+    return question.length > LONG_QUESTION ? "" : " Can be right";
   }
 
   /** Draw what is lost: the middle of runs with its band, or the law that the public may expect. @param {View} view @param {StageWords} said */

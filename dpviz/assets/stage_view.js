@@ -198,7 +198,7 @@ export class Stage {
   writeNumbers(/** @type {StageWords | null} */ words, /** @type {boolean} */ isEnd) {
     const { risk = null, loss = null, strip = null, risk_label: label } = (!this.instrument && words) || {};
     const rows = [];
-    if (risk) rows.push([`${label} Attackers guess right at most`, risk.text, "in 100", ""]);
+    if (risk) rows.push([`${label} Attackers can be right`, risk.text, "in 100", ""]);
     if (loss && strip) rows.push([strip.label, loss.text, `${strip.unit}${isEnd ? "" : " at the end"}`, "lost"]);
     this.numbers.hidden = rows.length === 0;
     this.numbers.replaceChildren(...rows.map(([term, number, unit, kind]) => {

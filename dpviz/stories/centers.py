@@ -118,12 +118,12 @@ HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
             "lucky noise: the centers land, but most draws this noisy would miss",
         ),
         Placement.NEAR_UNPROTECTED: (
-            "the center is nearly exact, but the guarantee is gone",
-            "the centers are nearly exact, but the guarantee is gone",
+            "the center lands, but almost nobody is protected",
+            "the centers land, but almost nobody is protected",
         ),
         Placement.EXACT_UNPROTECTED: (
-            "the center is exact, but the guarantee no longer protects anyone",
-            "the centers are exact, but the guarantee no longer protects anyone",
+            "the center is nearly exact, but almost nobody is protected",
+            "the centers are nearly exact, but almost nobody is protected",
         ),
         Placement.LANDED: ("{centers} lands where it should", "{centers} land where they should"),
     }
@@ -136,7 +136,7 @@ PUBLIC_HEADLINES: Mapping[Blur, Headline] = MappingProxyType(
         Blur.HARDLY: ("noise hardly moves the center", "noise hardly moves the {centers}"),
     }
 )
-# These say themselves that the guarantee is gone, or that the centers differ; the others end with what doubt is left.
+# These say themselves that almost nobody is protected, or that the centers differ; the others end with the doubt left.
 COMPLETE = {
     Placement.ELSEWHERE_WORSE,
     Placement.ELSEWHERE,

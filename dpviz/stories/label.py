@@ -13,7 +13,7 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, attacker_odds
 from dpviz.core.limits import DIGITS
 from dpviz.plots import Measure
-from dpviz.stories.panel import WHOLE_LIMIT, at_most, attacker, ceiled, chance_limit, floored, limit
+from dpviz.stories.panel import at_most, attacker, ceiled, chance_limit, floored, limit
 from dpviz.stories.view import Words
 
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
@@ -159,7 +159,7 @@ def odds_measure(claim: Claim | None, length: float = 1.0) -> Measure | None:
     if claim is None:
         return None
     percent = _percent(claim, length)
-    return Measure(percent, f"over {WHOLE_LIMIT:.0f}" if percent > WHOLE_LIMIT else limit(percent))
+    return Measure(percent, limit(percent))
 
 
 def delta_words(claim: Claim) -> str:

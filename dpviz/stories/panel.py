@@ -12,7 +12,7 @@ from dpviz.core.limits import floored as floored
 from dpviz.core.limits import number as number
 
 LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
-WHOLE_LIMIT = 99.0  # in 100; a limit above it gets a decimal, and is hardly one
+WHOLE_LIMIT = 99.0  # in 100; a limit above it is written as "over 99", and is hardly one
 WEAK = ": almost no protection"
 _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
 TWICE = 2.0  # from here on a ratio is said as times, below it as percent
@@ -56,14 +56,15 @@ def small_odds(percent: float) -> str:
 
 
 def limit(percent: float) -> str:
-    """Write an upper limit in cases of 100, never less than it is: 52.5 is 53, 99.33 is 99.4."""
-    return ceiled(percent, decimals=0 if percent <= WHOLE_LIMIT else 1)
+    """Write an upper limit in cases of 100, never less than it is: 52.5 is 53, 99.33 is "over 99"."""
+    return ceiled(percent, decimals=0) if percent <= WHOLE_LIMIT else f"over {WHOLE_LIMIT:.0f}"
 
 
 def at_most(percent: float) -> str:
     """Write an upper limit on an attacker; close to 100 it says that it hardly limits anything."""
-    weak = WEAK if percent > WHOLE_LIMIT else ""
-    return f"at most {limit(percent)} in 100{weak}"
+    if percent > WHOLE_LIMIT:
+        return f"{limit(percent)} in 100{WEAK}"
+    return f"at most {limit(percent)} in 100"
 
 
 def is_right(most: str) -> tuple[str, str]:
@@ -72,7 +73,7 @@ def is_right(most: str) -> tuple[str, str]:
     Close to 100 a limit hardly limits anything, and is not said as if it did.
     """
     if WEAK in most:
-        return "could be right", most.replace("at most", "up to", 1)
+        return "could be right", most
     return "is right", most
 
 
@@ -83,7 +84,7 @@ def attacker(percent: float, of: str = "") -> str:
     """
     who = f"{of}: an attacker" if of else "An attacker"
     if percent > WHOLE_LIMIT:
-        return f"{who} could be right up to {limit(percent)} times in 100{WEAK}."
+        return f"{who} could be right {limit(percent)} times in 100{WEAK}."
     return f"{who} is right at most {limit(percent)} times in 100 (coin flip: 50)."
 
 

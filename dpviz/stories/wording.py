@@ -12,7 +12,7 @@ from dpviz.core.limits import number
 from dpviz.stories.panel import WHOLE_LIMIT
 
 MOST_CHARACTERS, MOST_WORDS = 68, 16  # of a finding: two lines
-HIDDEN_LIMIT, ROOM_LIMIT = 60.0, 90.0  # times in 100 that an attacker is right at most; ours
+HIDDEN_LIMIT, ROOM_LIMIT = 60.0, 75.0  # times in 100 that an attacker is right at most; our choice
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 KILOMETER = 1000.0  # meters
 LONGEST_UNIT = 6  # characters that a line has room for
@@ -24,7 +24,7 @@ class Doubt(Enum):
     HIDDEN = ", and nobody stands out"
     ROOM = ", and attackers stay in doubt"
     LITTLE = ", and little doubt remains"
-    GONE = "; the guarantee is gone"  # the attacker can be right over 99 times in 100
+    GONE = "; almost nobody is protected"  # the attacker can be right over 99 times in 100
     UNPROVED = ", but no limit is proved"
 
     def ends(self, said: str) -> str:
@@ -37,6 +37,7 @@ _SHORT = {
     Doubt.HIDDEN: "; nobody stands out",
     Doubt.ROOM: "; doubt remains",
     Doubt.LITTLE: "; little doubt remains",
+    Doubt.GONE: "; almost no protection",
     Doubt.UNPROVED: "; no limit is proved",
 }
 

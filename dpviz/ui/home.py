@@ -15,7 +15,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
-from dpviz.plots import SECRET, Kind, Layer, Scene, StageWords, pack, svg
+from dpviz.plots import SECRET, Kind, Layer, Scene, pack, svg
 from dpviz.plots.svg import thumbnail
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.stories import View
@@ -56,9 +56,7 @@ STILL = "Curator's view of synthetic records: gray marks are secret."
 SIZE = (240, 240)  # pixels of a thumbnail
 THUMBNAILS = tuple(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
 YOU = (0.57, 0.62)  # near here stands the person that is called you, box units
-HIDDEN, HARDLY, DOUBT, GONE = 56.0, 65.0, 95.0, 99.0  # times in 100 that an attacker can be right
 START_SEED, NOISE = 5, Noise(112)  # the run that k-means' page opens with
-FAR = 4.0  # percent of the diagonal: the centers wander
 _PAGES = "dpviz:pages"
 
 
@@ -151,22 +149,7 @@ def last_frame(epsilon: float) -> Scene:
         "you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=named
     )
     layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
-    return replace(scene, layers=layers, stage=replace(words, finding=finding(words), lede=""))
-
-
-def finding(words: StageWords) -> str:
-    """Say in one line what this much noise does to you and to the centers."""
-    odds = 50.0 if words.risk is None else words.risk.value
-    wander = words.loss is not None and words.loss.value > FAR
-    if odds > GONE:
-        return "Perfect centers, and nobody is hidden." if not wander else "Nobody is hidden, and the centers wander."
-    if odds > DOUBT:
-        return "The centers are nearly exact, and doubt runs out."
-    if odds > HARDLY:
-        return f"The centers {'wander' if wander else 'land'}; attackers stay in doubt."
-    if odds > HIDDEN:
-        return "You hardly show, and the centers wobble."
-    return "Everyone is hidden, and the centers wander." if wander else "Everyone is hidden, and the centers wobble."
+    return replace(scene, layers=layers, stage=replace(words, lede=""))
 
 
 # Thumbnails.

@@ -41,17 +41,17 @@ def right(epsilon, delta=0.0):
     """The closed form of the specification, for a prior of 50 %, rounded up."""
     percent = 100 * (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))
     if percent <= 99:
-        return f"{math.ceil(percent)} in 100"
-    return f"{math.ceil(10 * percent) / 10:g} in 100: almost no protection"
+        return f"at most {math.ceil(percent)} in 100"
+    return "over 99 in 100: almost no protection"
 
 
 def noted(stated, proved):
     """Return what a slider's note says of both claims, from the closed form."""
     limits = [right(each.epsilon, each.delta).split(" in 100") for each in (proved, stated)]
     if number(stated.epsilon) == number(proved.epsilon):
-        return f"An attacker is right at most {limits[0][0]} times in 100 (coin flip: 50)."
-    beyond = f"at most {limits[1][0]} in 100{limits[1][1]}"
-    return f"Proved: an attacker is right at most {limits[0][0]} times in 100 (coin flip: 50). Claimed: {beyond}."
+        return f"An attacker is right {limits[0][0]} times in 100 (coin flip: 50)."
+    beyond = f"{limits[1][0]} in 100{limits[1][1]}"
+    return f"Proved: an attacker is right {limits[0][0]} times in 100 (coin flip: 50). Claimed: {beyond}."
 
 
 def run_of(name, **more):
@@ -66,9 +66,9 @@ def run_of(name, **more):
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 def test_odds_follow_the_closed_form(epsilon, delta):
     label = label_of(Guarantee(claim(2 * epsilon + 0.5), claim(epsilon, delta)), PLAIN)
-    assert f"at most {right(epsilon, delta)}" == label.proved.odds
+    assert right(epsilon, delta) == label.proved.odds
     assert right(2 * epsilon + 0.5) in label.stated.odds
-    assert label.stated.odds != label.proved.odds
+    assert epsilon > 2.0 or label.stated.odds != label.proved.odds
 
 
 def test_distances_have_their_own_odds():
@@ -77,8 +77,8 @@ def test_distances_have_their_own_odds():
     label = label_of(Guarantee(near, claim(0.01, per_distance=True)), apart)
     assert label.stated.numbers == "ε = 1 per 200 m"
     assert label.proved.numbers == "ε = 2 per 200 m"
-    assert [said for _, said in label.distances] == [f"at most {right(2.0)}", f"at most {right(4.0)}"]
-    assert label.stated.odds == f"at most {right(1.0)}", "of the distance that it is stated for"
+    assert [said for _, said in label.distances] == [right(2.0), right(4.0)]
+    assert label.stated.odds == right(1.0), "of the distance that it is stated for"
 
 
 def test_a_claim_alone_gets_no_odds_without_a_doubt():
@@ -136,7 +136,7 @@ def test_places_farther_apart_are_told_apart_more_often():
     label = label_of(told.result.guarantee, told.contents())
     assert len(label.distances) == 4
     _, across = label.distances[-1]
-    assert across == f"at most {right(0.01 * math.hypot(400, 300))}"
+    assert across == right(0.01 * math.hypot(400, 300))
     assert nd_laplace.local_claim(BOX, told.params).epsilon == pytest.approx(5.0)
 
 

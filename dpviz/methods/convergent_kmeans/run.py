@@ -91,12 +91,12 @@ HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
             "lucky noise: the centers land, but most draws this noisy would miss",
         ),
         Placement.NEAR_UNPROTECTED: (
-            "the center is nearly exact, but the guarantee is gone",
-            "the centers are nearly exact, but the guarantee is gone",
+            "the center lands, but almost nobody is protected",
+            "the centers land, but almost nobody is protected",
         ),
         Placement.EXACT_UNPROTECTED: (
-            "the center is exact, but the guarantee no longer protects anyone",
-            "the centers are exact, but the guarantee no longer protects anyone",
+            "the center is nearly exact, but almost nobody is protected",
+            "the centers are nearly exact, but almost nobody is protected",
         ),
         Placement.LANDED: ("{centers} lands where it should", "{centers} land where they should"),
     }

@@ -275,7 +275,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         if k == 1:
             return doubt.ends("there is one cluster, and nothing is cut")
         if doubt is Doubt.GONE:
-            return f"{every}, but the guarantee no longer protects anyone"
+            return doubt.ends(f"{every} {'are' if known > 1 else 'is'} found")
         if doubt is Doubt.ROOM:
             return f"{cuts} through empty space {'find' if k > 2 else 'finds'} {every}"
         return doubt.ends(f"{cuts} {'find' if k > 2 else 'finds'} {every}")

@@ -240,10 +240,10 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return f"{hills} {'chain into' if peaks > k else 'are'} {many}, where {in_words(known)} are known"
         if doubt is Doubt.GONE:
             if ari >= EXACT:
-                return f"the {many} are exact; the guarantee is gone"
+                return doubt.ends(f"the {many} are right")
             if ari >= ALMOST:
-                return f"the {many} are almost exact; the guarantee is gone"
-            return f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}; the guarantee is gone"
+                return doubt.ends(f"the {many} are almost right")
+            return doubt.ends(f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}")
         if doubt is Doubt.UNPROVED:
             right = "almost right" if ari >= ALMOST else "partly mixed up" if ari >= MIXED else "torn apart"
             return doubt.ends(f"{hills} make {many}, {right}")

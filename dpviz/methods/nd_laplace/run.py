@@ -185,16 +185,16 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         # Walls change where points land, not what the noise has hidden.
         lands = f"Everyone lands {away} away on average" if self.is_free else f"Noise averages {away}, kept inside"
         if share >= GONE:
-            left = f": the {'city' if urban else 'map'} is gone"
+            left = f": {'homes' if urban else 'places'} are lost"
         elif share >= OUTLINE:
-            left = f": {'the city’s' if urban else 'a rough'} outline is left"
+            left = ": only a blur is left"
         elif share >= DISTRICTS:
             left = f": {'districts show, not streets' if urban else 'groups show, details fade'}"
         elif share >= STREETS:
             left = f": {'streets show, not houses' if urban else 'details begin to show'}"
         elif doubt is Doubt.UNPROVED:
             left = "; no limit is proved"
-        elif doubt in (Doubt.GONE, Doubt.LITTLE):
+        elif doubt is Doubt.GONE:
             left = f": your {'home' if urban else 'place'} shows"
         else:
             left = ": the map is true, places blur"

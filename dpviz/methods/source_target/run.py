@@ -47,12 +47,11 @@ from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, places_
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words, project
-from dpviz.stories.wording import length_words, opened, things
+from dpviz.stories.wording import ROOM_LIMIT, length_words, opened, things
 
 SELECT_SEED = 0  # of selections that stand beside the run: of their random starts and samples
 NEAR = 0.1  # of the way without privacy: so much farther is hardly any farther; ours
 SAVED = 0.9  # of what helpers save: losing as much is as bad as ignoring them; ours
-SECRET_LIMIT = 75.0  # times in 100 that an attacker is right at most; ours
 SCATTERED = 0.5  # of the averages, outside of the box; ours
 LEAST_WAY, MOST_WAY, LEAST_NOISE = 0.8, 1.3, 0.3  # ends of strips, of the lines on them
 TERMS = (
@@ -280,7 +279,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def hides(self) -> bool:
         """Whether a proof keeps an attacker's odds so low that the source can be called secret; public."""
         risk = self.risk_measure()
-        return risk is not None and risk.value <= SECRET_LIMIT
+        return risk is not None and risk.value <= ROOM_LIMIT
 
     def _publics_finding(self) -> str:
         """Say what was chosen, whether noise threw averages off the map, and what doubt is left."""
@@ -346,14 +345,19 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         r, law = step.n_averages, "scale" if self.params.noise == "laplace" else "standard deviation"
         shared = f"{len(self.targets)} targets share {r} averages."
         facts = [
-            Fact("Cost", f"{number(cost)}{unit}", "Mean distance from a target to the source or a new center.", False),
+            Fact(
+                "Cost",
+                length_words(cost, unit.strip()),
+                "Mean distance from a target to the source or a new center.",
+                False,
+            ),
             Fact(
                 "Beside no privacy", times(cost, floor), "Without privacy, centers are chosen beside S itself.", False
             ),
             Fact("Ignoring the source", ignorant, "Cluster T: centers for the targets alone.", False),
             Fact(
                 "Cost estimated from S′",
-                f"{number(float(self.service[0].mean()))}{unit}",
+                length_words(float(self.service[0].mean()), unit.strip()),
                 "All the public knows.",
                 True,
             ),

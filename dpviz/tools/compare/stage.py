@@ -238,7 +238,7 @@ def number_of(each: MethodMap, i: int, *, public: bool) -> tuple[str, str]:
         missing = NO_LIMIT if each.promise.meaning is EpsilonMeaning.CLAIMED else each.promise.words
         if odds is None:
             return "–", missing
-        return "over 99" if odds > WHOLE_LIMIT else limit(odds), "in 100"  # nobody is known for certain
+        return limit(odds), "in 100"
     cost = each.nonprivate_costs[i] if each.nonprivate_costs else None
     return ("…", "") if cost is None else (two_digits(cost), "×")
 
@@ -362,7 +362,7 @@ def finding(
         more = f"The proved methods draw level: at most {ceiled_two(100.0 * (worst - 1.0))} % more cost."
         words = f"The proved methods draw level. {_capital(said(far))} is still far behind." if far else more
     elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
-        words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in this run."
+        words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in the run drawn here."
     elif _hardly(epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
         words = "All do as well as without privacy, and almost nobody is protected."
     elif _hardly(epsilon):

@@ -21,6 +21,7 @@ from dpviz.mechanisms import laplace, randomized_response
 from dpviz.methods import CATALOGUE
 from dpviz.plots import LAW, PUBLIC, RELEASED, SECRET, Audience, Axis, Kind, Layer, Role, Scene, always
 from dpviz.solvers import assign, cluster_sums, lloyd, means
+from dpviz.stories.label import factor_words
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.outcomes import stacked
 from dpviz.stories.panel import Sentence, ceiled, floored, limit, number
@@ -175,7 +176,7 @@ def coin_words(epsilon: float) -> str:
     """Return what a yes means, as a sentence."""
     yes, no = yes_of_100(epsilon)
     return (
-        f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {math.exp(epsilon):.2g} times as likely where it "
+        f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {factor_words(epsilon)} as likely where it "
         "is true, and that factor is what ε limits. Move ε left: both squares become alike, and an answer tells less."
     )
 

@@ -143,10 +143,10 @@ def _odds(epsilon: float) -> int:
 
 
 def _said(epsilon: float) -> str:
-    """Return the limit in the paper's words: above 99 in 100 with one decimal, and as what it is."""
+    """Return the limit in the paper's words."""
     percent = 100 * math.exp(epsilon) / (1 + math.exp(epsilon))
     if percent > 99:
-        return f"right at most {math.ceil(10 * percent) / 10:g} in 100: almost no protection"
+        return "right over 99 in 100: almost no protection"
     return f"right at most {math.ceil(percent)} in 100"
 
 

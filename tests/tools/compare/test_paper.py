@@ -207,8 +207,9 @@ def as_said(limit, claims):
     if limit is None:
         titles = [f"Tool {i}" for i, each in enumerate(claims) if each is None or each[2] is Adjacency.REPLACE]
         return f"no limit: nothing is proved of {', '.join(titles)}"
-    rounded = math.ceil(limit - 1e-9) if limit <= 99 else math.ceil(10 * limit - 1e-9) / 10
-    return f"right at most {rounded:g} in 100{': almost no protection' if limit > 99 else ''}"
+    if limit > 99:
+        return "right over 99 in 100: almost no protection"
+    return f"right at most {math.ceil(limit - 1e-9)} in 100"
 
 
 @pytest.mark.parametrize("rows_each", [0, 1, 3])

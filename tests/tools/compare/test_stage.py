@@ -144,7 +144,7 @@ def test_the_finding_says_what_was_measured(medians, i, said):
 
 def test_a_run_that_is_unlucky_is_named_though_its_method_is_not_bad():
     said = finding(NEAR, shown={"dpm": 2.2}).curator
-    assert said == "Most proved methods come close. DPM had bad luck in this run."
+    assert said == "Most proved methods come close. DPM had bad luck in the run drawn here."
     assert "luck" not in finding(NEAR, shown={"dpm_published": 7.0}).curator
 
 

@@ -54,7 +54,7 @@ PUBLIC = TeachLink(
 MUCH = TeachLink(
     "ε = 5: accurate, and hardly private",
     f"{_KMEANS}&epsilon=5.0",
-    "An attacker could be right up to 99.4 in 100: almost no protection",
+    "An attacker could be right over 99 in 100: almost no protection",
 )
 LITTLE = TeachLink("ε = 0.1: private, and far off", f"{_KMEANS}&epsilon=0.1", "An attacker is right at most 53 in 100")
 WORLDS = TeachLink(

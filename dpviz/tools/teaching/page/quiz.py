@@ -8,8 +8,9 @@ import streamlit as st
 
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import truth_probability
+from dpviz.stories.label import factor_words
 from dpviz.stories.method import LEARN, Page
-from dpviz.stories.panel import ceiled, limit
+from dpviz.stories.panel import limit
 from dpviz.ui import hiding, state
 from dpviz.ui.frame import words_page
 from dpviz.ui.server.served import served
@@ -73,7 +74,7 @@ QUESTIONS = (
         "Three releases of the same method. Which protects each person most?",
         ("ε = 0.1", "ε = 1", "ε = 10"),
         0,
-        f"Less ε is more privacy: an attacker is right at most {limit(attacker_odds(0.1))}, "
+        f"Less ε is more privacy: an attacker can be right {limit(attacker_odds(0.1))}, "
         f"{limit(attacker_odds(1.0))} and {limit(attacker_odds(10.0))} times in 100.",
         ("ε = 0.1 on the slider", f"{_KMEANS}&epsilon=0.1"),
     ),
@@ -84,7 +85,7 @@ QUESTIONS = (
         ("50 times in 100", f"{limit(attacker_odds(1.0))} times in 100", "90 times in 100", "100 times in 100"),
         1,
         f"From a coin's 50, ε = 1 allows {attacker_odds(1.0):.1f}, and a limit is rounded up. Whatever else the "
-        f"attacker knows: with or without you, no result is more than {ceiled(math.e)} times as likely.",
+        f"attacker knows: with or without you, no result is more than {factor_words(1.0)} as likely.",
         ("Two worlds that differ in one record", f"{_KMEANS}&epsilon=1.0&tab=worlds"),
     ),
     QuizQuestion(
