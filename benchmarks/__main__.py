@@ -1,4 +1,4 @@
-"""Run every benchmark and print one table; the exit code is 1 when a budget is broken."""
+"""Run every benchmark and print one table; the exit code is 1 if a budget is exceeded."""
 
 import math
 import sys
@@ -16,9 +16,9 @@ ROW = "{:<48} {:>10}  {:<28} {:>10} {:>10}  {}"
 
 
 def main(names: list[str]) -> int:
-    """Run the benchmarks of the modules in `names` and those whose name holds one; all of them when there are none.
+    """Run the benchmarks of the modules in `names`, and benchmarks whose name contains one; without names, run all.
 
-    With `--small` among them each is only tried, on few records: no budget is then held against it.
+    With `--small` among the names, each benchmark is only tried on few records, without its budget.
     """
     tried = "--small" in names
     names = [name for name in names if name != "--small"]

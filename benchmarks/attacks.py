@@ -1,4 +1,4 @@
-"""Attacks: what a page computes again whenever a point is clicked or a slider moves."""
+"""Benchmarks of attacks: computations that a page repeats for each click on a point or move of a slider."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def timed(action: Callable[[int], object]) -> Measure:
 
 
 def heat(domain: str, *, wall: bool = False) -> Measure:
-    """Time the posterior of another released point each time; what does not depend on it was computed before."""
+    """Time the posterior of a new released point in each call; everything independent of it is computed before."""
     adversary = location_adversary(PRIOR, epsilon=EPSILON, domain=domain)
     rows = np.random.default_rng(0).random((N_RELEASES, 1, 2))
     if wall:

@@ -1,7 +1,7 @@
-"""Audits and two worlds: how long the Audit page needs for an answer, and a click or a move of ε for known clouds.
+"""Benchmarks of audits and two worlds: an answer on the Audit page, and a click or a move of ε with known clouds.
 
-Processor time of what the page and its background process do, so that other work on the machine counts little. The
-specification: 3 s for fast mechanisms; clouds that are there follow the slider within the latency target.
+They measure the processor time of the page and its background process, so other work on the machine counts little.
+Specification: 3 s for fast mechanisms, and known clouds follow the slider within the latency target.
 """
 
 import time
@@ -46,14 +46,14 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def processor_ms(action: Callable[[], object]) -> float:
-    """Return the processor's time of one call."""
+    """Return the processor time of one call, ms."""
     start = time.process_time()
     action()
     return 1e3 * (time.process_time() - start)
 
 
 def answer(key: str) -> Measure:
-    """Time what stands between a question and its answer, all pieces one after the other."""
+    """Time all pieces between a question and its answer, one after the other."""
     case = cases()[key]
     at_once = isinstance(case.runner, Batch)
     chunk = sized(audit_tasks.CHUNK, 10)
@@ -70,7 +70,7 @@ def answer(key: str) -> Measure:
 
 
 def piece(key: str) -> Measure:
-    """Time one piece of a slow mechanism's runs."""
+    """Time one piece of the runs of a slow mechanism."""
     part(key, 0, 0, 1)
     n_runs = sized(audit_tasks.CHUNK, 1)
     taken = processor_ms(lambda: part(key, 0, 0, n_runs))
@@ -84,7 +84,7 @@ def part(key: str, world: int, chunk: int, n_runs: int) -> Any:
 
 
 def clouds(name: str) -> Measure:
-    """Time the odds, the picture and its bytes where the runs of both worlds are known."""
+    """Time the odds, the picture and its bytes if the runs of both worlds are known."""
     data_name, given = METHODS[name]
     dataset, algorithm, n_runs = load(data_name, n=sized(N, 500)), CATALOGUE[name], sized(WORLD_RUNS, 8)
     if name == "source_target":

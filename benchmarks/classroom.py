@@ -1,12 +1,12 @@
-"""A live class: a teacher and many students on one server, and how long they wait.
+"""Benchmark of a live class: waiting times of a teacher and many students on one server.
 
     python -m benchmarks.classroom --students 100
 
-Each student's browser asks for the page, joins, fetches the picture of each step, waits for news all the while, and
-answers once in each step, at a time of its own within `THINK`. The teacher goes on to the next step for all at once.
-Measured are an answer's way there and back, how long after the teacher's click a step is on a phone, and the opening of
-the page. Students and server share this machine's cores. benchmarks/classroom.json was written by the command above;
-the promise is 60 students at a p95 of 500 ms.
+Each student's browser requests the page, joins, fetches the picture of each step, waits for news all the time, and
+answers once in each step, at a random time within `THINK`. The teacher moves everyone to the next step at once.
+The benchmark measures the round trip of an answer, the time from the teacher's click until a step is on a phone, and
+the opening of the page. Students and server share this machine's cores. The command above wrote
+benchmarks/classroom.json. The goal is 60 students at a p95 of 500 ms.
 """
 
 import argparse
@@ -32,7 +32,7 @@ CHAPTERS = [number for number, step in enumerate(STEPS) if step.tells and len(st
 
 
 async def ask(port: int, path: str, body: bytes | None = None, *, cookie: str = "") -> tuple[int, str, bytes]:
-    """Send one request on a connection of its own; return status, head and body."""
+    """Send one request on a new connection; return status, head and body."""
     reader, writer = await asyncio.open_connection("localhost", port)
     try:
         rows = f"Host: localhost:{port}\r\nConnection: close\r\nCookie: {cookie}\r\n"
@@ -45,7 +45,7 @@ async def ask(port: int, path: str, body: bytes | None = None, *, cookie: str = 
 
 
 class Class:
-    """One lesson: what was waited for, in seconds."""
+    """One lesson with its waiting times in seconds."""
 
     def __init__(self, port: int, code: str, key: str) -> None:
         self.port, self.code, self.key = port, code, key
@@ -56,7 +56,7 @@ class Class:
         self.answering: list[asyncio.Task[None]] = []
 
     async def timed(self, kind: str, path: str, body: bytes | None = None, *, cookie: str = "") -> bytes:
-        """Ask, and note how long it took."""
+        """Send a request and record its time."""
         start = time.monotonic()
         status, _, content = await ask(self.port, path, body, cookie=cookie)
         self.times[kind].append(time.monotonic() - start)
@@ -65,7 +65,7 @@ class Class:
         return content
 
     async def student(self, number: int) -> None:
-        """Be one student until the lesson is over."""
+        """Act as one student until the lesson is over."""
         rng, cookie, seen = random.Random(number), f"dpviz-place-{self.code}={number:032x}", ""
         # The students join one after the other.
         await asyncio.sleep(rng.uniform(0, THINK))
@@ -82,7 +82,7 @@ class Class:
             self.answering.append(asyncio.create_task(self.answers(rng, cookie, news["step"])))
 
     async def answers(self, rng: random.Random, cookie: str, step: int) -> None:
-        """Look at the picture, and answer after a while."""
+        """Fetch the picture, and answer after a while."""
         for question in STEPS[step].questions[:1]:
             if len(STEPS[step].questions) == 1:
                 await self.timed("picture", f"/class/picture/{question.name}/asked")
@@ -94,7 +94,7 @@ class Class:
                 await self.timed("picture", f"/class/picture/{question.name}/answered")
 
     async def teacher(self, steps: int) -> dict[str, Any]:
-        """Lead the class through steps; return what the screen shows at the end."""
+        """Lead the class through the steps; return the final contents of the screen."""
         await asyncio.sleep(2 * THINK)
         for step in CHAPTERS[:steps]:
             self.sent_at[step] = time.monotonic()
@@ -123,7 +123,7 @@ async def lesson(port: int, students: int, steps: int) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve, hold a lesson, write the figures; the exit code is 1 when the promise is broken."""
+    """Serve, hold a lesson and write the figures; the exit code is 1 if the goal is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.classroom", description=__doc__.partition("\n")[0])
     parser.add_argument("--students", type=int, default=100)
     parser.add_argument("--steps", type=int, default=4)

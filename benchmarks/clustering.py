@@ -35,7 +35,7 @@ def blobs(n: int, d: int, k: int, *, spread: float = 0.06) -> np.ndarray:
 
 
 def lloyd_iteration() -> Measure:
-    """Time one iteration at n = 100,000, d = 10, k = 64; uniform points, which take more than MANY iterations."""
+    """Time one iteration at n = 100,000, d = 10, k = 64 on uniform points, which need more than MANY iterations."""
     points = np.random.default_rng(0).random((sized(100_000, SMALL), 10))
     start = points[:64]
 
@@ -58,14 +58,14 @@ def lloyd_iteration() -> Measure:
 
 
 def products(points: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return who is nearest by products of matrices, PRODUCT records each: rounding depends on the others."""
+    """Return the nearest centers by matrix products of PRODUCT records each; rounding depends on other records."""
     weights, norms = 2.0 * centers.T, np.einsum("ij,ij->i", centers, centers)
     parts = (points[first : first + PRODUCT] for first in range(0, len(points), PRODUCT))
     return np.concatenate([(norms - part @ weights).argmin(axis=1) for part in parts])
 
 
 def assignment() -> Measure:
-    """Time who is nearest against `products`, side by side: the worst ratio over numbers of records, centers, axes."""
+    """Compare the search for nearest centers with `products`: worst ratio over numbers of records, centers, axes."""
     ratios, times = {}, {}
     for case in itertools.product((2000, sized(20_000, 2000)), (5, 20), (2, 3, 8)):
         n, k, d = case

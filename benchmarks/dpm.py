@@ -1,4 +1,4 @@
-"""DPM: whole runs with their traces against the figures of its specification, and the memory of a large one."""
+"""Benchmarks of DPM: whole runs with their traces against the specification, and the memory of a large run."""
 
 import tracemalloc
 from statistics import median
@@ -37,14 +37,14 @@ def centers_of(points: np.ndarray, seed: int, params: Params | None = None) -> n
 
 
 def timed(n: int, d: int, k: int, n_runs: int, reference: str) -> Measure:
-    """Time `n_runs` noise seeds: processor time, because but for sums over large sets a run has one thread."""
+    """Time `n_runs` noise seeds: processor time, because a run has one thread except for sums over large sets."""
     points, _ = synth(n, d, k)
     time = typical(lambda seed: centers_of(points, seed), n_runs)
     return Measure(time.processor, f"{time.processor:.1f} ms", f"clock {time.clock:.1f} ms; {reference}")
 
 
 def comparator(module: ModuleType) -> Measure:
-    """Time a comparator's run on Synth-10d, over 5 seeds; its calibration is remembered, as between two runs."""
+    """Time a comparator's run on Synth-10d, over 5 seeds, with a cached calibration as between two runs."""
     points, _ = synth(100_000, 10, 64)
     box, params = Box.cube(-LIMIT, LIMIT, 10), module.Params(n_clusters=64, delta=1e-7, start_seed=0)
     time = typical(lambda seed: module.fit(points, box, params, rng=np.random.default_rng(seed)), 5)
@@ -52,7 +52,7 @@ def comparator(module: ModuleType) -> Measure:
 
 
 def peak_memory() -> Measure:
-    """Return the peak of a run at n = 1e6, d = 10 over the size of the data, the data themselves included."""
+    """Return the peak memory of a run at n = 1e6, d = 10, including the data, divided by the size of the data."""
     points, _ = synth(1_000_000, 10, 64)
     tracemalloc.start()
     centers_of(points, 0)
@@ -68,7 +68,7 @@ def synth_floor(points: np.ndarray, truth: np.ndarray) -> float:
 
 
 def synth_inertia() -> Measure:
-    """Return the median inertia over that of KMeans on Synth-10d; k and ARI beside it."""
+    """Return the median inertia on Synth-10d relative to KMeans, with k and ARI."""
     points, truth = synth(100_000, 10, 64)
     base = synth_floor(points, truth)
     runs = []
@@ -82,7 +82,7 @@ def synth_inertia() -> Measure:
 
 
 def ari_loss(d: int) -> Measure:
-    """Return 1 - the median ARI over 20 data sets of 10,000 records in 16 blobs; the published one's beside it."""
+    """Return 1 - the median ARI over 20 data sets of 10,000 records in 16 blobs, next to the published DPM's."""
     ours: list[float] = []
     theirs: list[float] = []
     for data_seed in range(sized(N_SETS, 1)):

@@ -1,4 +1,4 @@
-"""The k-means family: DPLloyd where passes over the records are everything, and what a picture of all methods costs."""
+"""Benchmarks of the k-means family: DPLloyd dominated by passes over records, and a picture of all methods."""
 
 from functools import partial
 from typing import Any
@@ -41,7 +41,7 @@ def one_run(name: str) -> Measure:
 
 
 def picture() -> Measure:
-    """Time 20 runs of every method, each as `one_run`: processor time of them all."""
+    """Time 20 runs of every method, each as `one_run`: total processor time."""
     points, box = blobs(2000, 2, 5), Box.cube(0.0, 1.0, 2)
     methods = [(module, module.Params(start_seed=0, **options)) for module, options in METHODS.values()]
 

@@ -1,10 +1,10 @@
-"""The frontier: what centers cost on the shared sets, by every method that releases some, beside peers and no data.
+"""Frontier: the cost of centers on the shared sets, for every method that releases centers, other packages and no data.
 
 `python -m benchmarks.frontier --folder FOLDER --out benchmarks/frontier.json --page docs/frontier.md` measures every
 method of the Compare page, the peers of `benchmarks.peers`, no data and no privacy on every set of SETS at three
-epsilons. The file is written anew after every set: stopped, the same command goes on from there, and measures what is
-new; agreement and time at epsilon 1 are asked of all. `--again NAME ...` measures peers anew. Bounds are taken from the
-records, which is not private; k is public.
+epsilons. It rewrites the file after every set. After an interruption, the same command resumes and measures only
+missing figures. It measures agreement and time at epsilon 1 for all. `--again NAME ...` measures peers again. Bounds
+are taken from the records, which is not private; k is public.
 """
 
 import argparse
@@ -88,12 +88,12 @@ SETS: dict[str, int | None] = {
 
 
 class TooSlowError(ValueError):
-    """A run took more than LONGEST."""
+    """Error for a run that took more than LONGEST."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise TooSlowError in the main thread when the block has taken so much processor time."""
+    """Raise TooSlowError in the main thread if the block takes more than this processor time."""
 
     def over(_: int, __: FrameType | None) -> None:
         raise TooSlowError(f"One run takes more than {seconds:g} s.")
@@ -108,7 +108,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def several(name: str, n_seeds: int, run: OneRun) -> Peer:
-    """Run something once a seed: at most LONGEST for each, and none is begun after PATIENCE for all."""
+    """Run a function once per seed: at most LONGEST for each run, and no new run after PATIENCE in total."""
     made: list[Run] = []
     begun = time.process_time()
     try:
@@ -124,10 +124,10 @@ def several(name: str, n_seeds: int, run: OneRun) -> Peer:
 
 
 class Set:
-    """One of SETS while it is measured: what costs are divided by is computed once."""
+    """One of SETS during its measurement; the reference cost is computed once."""
 
     def __init__(self, name: str, folder: Path, n_seeds: int) -> None:
-        """Load it. Raises ValueError for a file that is not there."""
+        """Load the set. Raises ValueError for a missing file."""
         (one,) = peers.peer_sets([], folder, [name])
         self.one, self.n_seeds = PeerSet(name, SETS[name] or one.k, one.data), n_seeds
         self.inertia = cache(self._inertia)
@@ -162,7 +162,7 @@ class Set:
         return made
 
     def parts(self) -> dict[str, Any]:
-        """Return epsilon -> what DPM's cost beside KMeans with as many centers is made of."""
+        """Return epsilon -> parts of DPM's cost relative to KMeans with the same number of centers."""
         one, made = self.one, {}
         for epsilon in EPSILONS:
             runs = (peers.house_result(one, each) for each in peers.house_trials(one, "dpm", epsilon, self.n_seeds))
@@ -176,7 +176,7 @@ class Set:
 
 
 def measure(one: Set, have: dict[str, Any], python: Path | None, said: dict[str, str]) -> Iterator[str]:
-    """Add to `have` (epsilon -> name -> figure) what it lacks, and yield what was measured, epsilon by epsilon."""
+    """Add missing figures to `have` (epsilon -> name -> figure), and yield the measurements, epsilon by epsilon."""
     for epsilon in (None, *EPSILONS):
         of_epsilon = have.setdefault("any" if epsilon is None else f"{epsilon:g}", {})
         if epsilon is None:
@@ -197,7 +197,7 @@ def measure(one: Set, have: dict[str, Any], python: Path | None, said: dict[str,
 
 
 def main(arguments: list[str]) -> int:
-    """Go on from the file, and write it and its page."""
+    """Resume from the file, and write it and its page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.frontier", description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, metavar="FOLDER", help="that the files are in")
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="runs of each; default: %(default)s")
@@ -249,7 +249,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _write(report: dict[str, Any], file: Path) -> None:
-    """Write the file whole or not at all."""
+    """Write the file completely or not at all."""
     beside = file.with_suffix(".part")
     beside.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
     beside.replace(file)

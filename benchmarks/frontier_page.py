@@ -1,4 +1,4 @@
-"""The page that is made from the figures of `benchmarks.frontier`, and from nothing else."""
+"""Documentation page from the figures of `benchmarks.frontier` alone."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -210,19 +210,19 @@ def _costs(one: Figures, epsilon: str) -> dict[str, float]:
 
 
 def epsilons(report: Report) -> list[str]:
-    """Return the epsilons that there are, ascending."""
+    """Return the report's epsilons, ascending."""
     found = {name for one in report["sets"].values() for name in one["figures"] if name != "any"}
     return sorted(found, key=float)
 
 
 def costs(report: Report, name: str, epsilon: str, group: Group, field: str = "cost") -> list[float]:
-    """Return the figures of a peer over the sets of a group, as many as there are."""
+    """Return the available figures of a peer over the sets of a group."""
     found = (of_epsilon(one, epsilon).get(name, {}).get(field) for one in _sets(report, group))
     return [cost for cost in found if cost is not None]
 
 
 def best(report: Report, epsilon: str, group: Group) -> list[float]:
-    """Return the least cost of a proved method of the house for each set."""
+    """Return the lowest cost of dpviz's proved methods for each set."""
     return [cheapest(one, epsilon)[1] for one in _sets(report, group)]
 
 

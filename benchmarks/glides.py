@@ -1,8 +1,8 @@
-"""The longest frame while marks glide to where another ε puts them, beside frames of the same page at rest.
+"""Benchmark of the longest frame while marks glide to their places at a new ε, next to frames of the page at rest.
 
-A frame is the time between two of the page's animation frames, so that whatever holds the browser up counts: drawing,
-the page's own work for what follows the picture, another process. What the page at rest takes says what the machine
-leaves; the processor's time of the longest task says what the page itself needs, however busy the machine is.
+A frame is the time between two of the page's animation frames, so it includes everything that delays the browser:
+drawing, the page's own work after the picture, other processes. The frames at rest show the state of the machine. The
+processor time of the longest task shows the page's own work, no matter how busy the machine is.
 """
 
 import json
@@ -67,7 +67,7 @@ REST = """() => new Promise((done) => {
 
 @dataclass(frozen=True, slots=True)
 class Glide:
-    """One glide, ms."""
+    """Times of one glide, ms."""
 
     # Longest frame of the glide.
     frame: float
@@ -78,7 +78,7 @@ class Glide:
 
 
 def glides(page: Any, address: str, mode: str, noise_seed: int) -> list[Glide]:
-    """Return RUNS glides; raises RuntimeError where too few moves have marks that glide."""
+    """Return RUNS glides. Raises RuntimeError if too few moves have gliding marks."""
     name, knob, _, rest = MODES[mode]
     page.goto(f"{address}/{name}?{urlencode({'n': N, 'noise_seed': noise_seed, knob: EPSILON, **rest})}")
     picture = page.locator(SHOWN).first
@@ -102,7 +102,7 @@ def glides(page: Any, address: str, mode: str, noise_seed: int) -> list[Glide]:
 
 
 def longest_task(events: Iterable[dict[str, Any]]) -> float:
-    """Return the processor's time, ms, of the longest task on the page's main thread up to the end of the glide."""
+    """Return the processor time, ms, of the longest task on the page's main thread until the end of the glide."""
     events = list(events)
     end = next(event for event in events if event["name"] == MARK)
     tasks = (event for event in events if event["name"] in TASKS and event["tid"] == end["tid"] and "tdur" in event)

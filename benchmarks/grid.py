@@ -1,6 +1,6 @@
-"""EUGkM's grid: a whole run against what a click may cost, and its inertia beside KMeans' with either kind of cells.
+"""Benchmarks of EUGkM's grid: a whole run against a click's budget, and inertia for two kinds of cells.
 
-`python -m benchmarks.grid` prints the table of inertias that the method's docstring shows.
+`python -m benchmarks.grid` prints the table of inertias in the method's docstring.
 """
 
 import itertools
@@ -50,7 +50,7 @@ def kinds(n: int, d: int, seed: int) -> Iterator[tuple[Points, int]]:
 
 
 def ratios(n: int, d: int, epsilon: float, n_seeds: int) -> dict[str, list[float]]:
-    """Return the inertias beside KMeans' of both kinds of cells, on the same data and noise."""
+    """Return the inertias of both kinds of cells relative to KMeans, on the same data and noise."""
     found: dict[str, list[float]] = {"published": [], "largest": []}
     for seed in range(n_seeds):
         for points, k in kinds(n, d, seed):
@@ -75,7 +75,7 @@ def inertia_ratio() -> Measure:
 
 
 def table() -> None:
-    """Print geometric means, published / largest, and the worst run of each, for every n, d and epsilon."""
+    """Print geometric means, published / largest, and their worst runs, for every n, d and epsilon."""
     for d, (n, n_seeds) in itertools.product((1, 2, 3), SEEDS.items()):
         for epsilon in EPSILONS:
             found = ratios(n, d, epsilon, n_seeds)

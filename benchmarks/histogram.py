@@ -1,10 +1,10 @@
-"""The least that anybody would write: a noisy histogram, and k-means on its cells. An honest yardstick.
+"""Minimal baseline: a noisy histogram, and k-means on its cells.
 
-Why it is epsilon-DP when a record is added or removed. The box, k, epsilon and the grid, which follows from the
-number of features, are public. Every record is moved into the box and is then in exactly one cell, found from that
-record alone: one record more or less moves one count by 1 and no other. L1 sensitivity 1, so Laplace noise of scale 1
-/ epsilon on every cell, empty ones too, is epsilon-DP (Dwork & Roth 2014, theorem 3.6). Threshold and k-means see
-noisy counts and public cells alone: post-processing.
+Why it is epsilon-DP if a record is added or removed. The box, k, epsilon and the grid, which follows from the
+number of features, are public. Every record is clipped to the box and is then in exactly one cell, which depends on
+that record alone: one more or less record moves one count by 1 and no other. The L1 sensitivity is 1, so Laplace noise
+of scale 1 / epsilon on every cell, also an empty one, is epsilon-DP (Dwork & Roth 2014, theorem 3.6). Threshold and
+k-means see only noisy counts and public cells: post-processing.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def cells_per_axis(d: int) -> int:
 
 
 def nonprivate_counts(points: Points, box: Box) -> np.ndarray:
-    """Return the exact counts of all cells; a record outside of the box counts at its wall."""
+    """Return the exact counts of all cells; a record outside the box counts at its wall."""
     m = cells_per_axis(box.d)
     cells = np.minimum((box.to_unit(box.clip(points)) * m).astype(np.intp), m - 1)
     return np.bincount(np.ravel_multi_index(tuple(cells.T), (m,) * box.d), minlength=m**box.d).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The n-dimensional Laplace mechanism: sampling, redrawing against plain noise, and a posterior on a grid."""
+"""Benchmarks of the n-dimensional Laplace mechanism: sampling, redrawing against plain noise, a posterior on a grid."""
 
 from functools import partial
 
@@ -23,7 +23,7 @@ def sampling(n: int, d: int) -> Measure:
 
 
 def redraw(side: float) -> Measure:
-    """Time uniform records in a square; plain and redrawn take turns, so that whatever else runs hits both."""
+    """Time uniform records in a square; plain and redrawn noise alternate, so that other work affects both."""
     rng = np.random.default_rng(0)
     n = sized(N, SMALL)
     points, box = rng.random((n, 2)) * side, Box.cube(0.0, side, 2)
@@ -45,7 +45,7 @@ def posterior(domain: str, z: tuple[float, float]) -> Measure:
 
 
 def remap_to(rule: str, d: int) -> Measure:
-    """Time a table of moves; each epsilon is asked for once, since a table is remembered."""
+    """Time a table of moves; each epsilon is used once, because tables are cached."""
     grid = default_grid(Box.cube(0.0, 1.0, d))
 
     def moved(step: int) -> None:

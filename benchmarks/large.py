@@ -1,9 +1,10 @@
-"""Records larger than memory: time, memory, and how time grows with n, for every method that takes chunks.
+"""Benchmark of records larger than memory: time, memory and the growth of time with n, for methods that accept chunks.
 
-`python -m benchmarks.large --folder FOLDER --out FILE` writes 50,000,000 records of 10 columns (4 GB; EUGkM: of 2) and
-two smaller files by code, chunk by chunk, runs every method on each file in a process of its own, and writes a table of
-figures; `--records` makes everything smaller. The table is written anew after each run: stopped, the same command goes
-on from there, on the same versions. It fails when a method's time grows faster than n to the power of 1.05.
+`python -m benchmarks.large --folder FOLDER --out FILE` writes 50,000,000 records of 10 columns (4 GB; for
+EUGkM, 2 columns) and two smaller files, chunk by chunk. It runs every method on each file in a separate process, and
+writes a table of figures; `--records` makes everything smaller. It rewrites the table after each run. After an
+interruption, the same command resumes on the same versions. It fails if a method's time grows faster than n to the
+power of 1.05.
 """
 
 import argparse
@@ -71,7 +72,7 @@ class Figure:
 
 
 def make(path: Path, n: int, d: int, *seed: int) -> None:
-    """Write n records of [0, 1]^d in blobs, MADE_ROWS at a time; each portion has a seed of its own, and each file."""
+    """Write n records of [0, 1]^d in blobs, MADE_ROWS at a time, with a different seed for each portion and file."""
     names = [f"x{i}" for i in range(d)]
     middles = 0.1 + 0.8 * np.random.default_rng([d]).random((N_BLOBS, d))
     with pq.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names]), compression="none") as writer:
@@ -83,7 +84,7 @@ def make(path: Path, n: int, d: int, *seed: int) -> None:
 
 
 def run(name: str, path: Path) -> Figure:
-    """Run one method on a file, after a warm-up on two blocks that shows what libraries and blocks take."""
+    """Run one method on a file, after a warm-up on two blocks that measures the memory of libraries and blocks."""
     module, d, fields = CASES[name]
     if module is source_target:
         fields = fields | {"targets": np.random.default_rng(0).random((200, d))}
@@ -103,7 +104,7 @@ def growth(figures: list[Figure]) -> float:
 
 
 def exponents_of(figures: list[Figure]) -> dict[str, float]:
-    """Return the growth of every method that ran on two files or more."""
+    """Return the growth of every method that ran on two or more files."""
     runs = {name: [one for one in figures if one.method == name] for name in CASES}
     return {name: growth(found) for name, found in runs.items() if len(found) > 1}
 
@@ -125,7 +126,7 @@ def measured(folder: Path, records: int, names: list[str], done: set[tuple[str, 
 
 
 def main(arguments: list[str]) -> int:
-    """Run, print and write the figures; return 1 when a method grows too fast."""
+    """Run, print and write the figures; return 1 if a method's time grows too fast."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.large", description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help=f"default: {RECORDS:,}")
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="for the records; default: a temporary one")
@@ -149,7 +150,7 @@ def main(arguments: list[str]) -> int:
 
 
 def kept(chosen: argparse.Namespace) -> list[Figure]:
-    """Return the figures that an earlier run of the same command, on the same versions, has left."""
+    """Return the figures from an earlier run of the same command on the same versions."""
     if chosen.out is None or not chosen.out.exists():
         return []
     found = json.loads(chosen.out.read_text("utf-8"))
@@ -178,7 +179,7 @@ def _verdict(exponent: float) -> str:
 
 
 def _peak() -> int:
-    """Return the most memory that this process held so far, bytes."""
+    """Return the peak memory of this process so far, bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 

@@ -1,9 +1,9 @@
-"""Records on Dask workers against one process: 20,000,000 x 5 in 40 Parquet files, the same bits on every side.
+"""Benchmark of Dask workers against one process: 20,000,000 x 5 in 40 Parquet files, the same bits on each side.
 
-`python -m benchmarks.large_workers --out benchmarks/large.json` writes the files, runs each method on each side in
-turn, ROUNDS times around, so that whatever else the machine does meets all sides alike, and puts the seconds under
-"workers" of the table that `benchmarks.large` makes. It fails when a side releases other bits. Workers have one thread,
-and each is held to a core of its own; one process is held to as many cores as there are workers beside it.
+`python -m benchmarks.large_workers --out benchmarks/large.json` writes the files and runs each method on each side in
+turn, for ROUNDS rounds, so that other work on the machine affects all sides alike. It writes the seconds to "workers"
+in the table of `benchmarks.large`. It fails if a side releases different bits. Each worker has one thread and its own
+core; the one process has as many cores as there are workers on the other side.
 """
 
 import argparse
@@ -41,7 +41,7 @@ WORKERS = (1, 2)
 
 
 def main(arguments: list[str]) -> int:
-    """Run, print and write the figures; return 1 when the sides differ in a bit."""
+    """Run, print and write the figures; return 1 if the sides differ in a bit."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.large_workers", description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help=f"default: {RECORDS:,}")
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file that gets the figures")
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
 def _measured(
     name: str, folder: str, clients: dict[int, Any], bits: set[tuple[str, str]]
 ) -> Iterator[tuple[str, float]]:
-    """Yield each side's median seconds of clock."""
+    """Yield each side's median clock time, s."""
     seconds: dict[str, list[float]] = {}
     for _ in range(ROUNDS):
         for count, client in clients.items():
@@ -84,7 +84,7 @@ def _measured(
 
 
 def _run(name: str, folder: str, cores: int, client: Any) -> tuple[float, str]:
-    """Return the seconds of one run and its release's bits; one process runs by itself, held to so many cores."""
+    """Return the seconds of one run and its release's bits; a single process is limited to this number of cores."""
     if client is not None:
         return _fitted(name, WorkerChunks(dask.dataframe.read_parquet(folder), client))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -105,7 +105,7 @@ def _fitted(name: str, chunks: Chunks) -> tuple[float, str]:
 
 @contextmanager
 def _clusters() -> Iterator[dict[int, Any]]:
-    """Yield a client for each number of workers, one thread and one core a worker."""
+    """Yield a client for each number of workers, with one thread and one core per worker."""
     with ExitStack() as stack:
         clients = {}
         for count in WORKERS:

@@ -1,8 +1,8 @@
-"""From key press to picture, in a real browser: latency of the privacy slider, smoothness of steps, cold start.
+"""Benchmarks in a real browser: latency of the privacy slider from key to picture, smoothness of steps, cold start.
 
-A move counts from the event in the page to the animation frame after the picture has drawn the new data. No move goes
-back to a state that was seen: a new noise seed for each series, a new ε for each move. Steps go on in one direction,
-where the server can be ahead; a far jump goes half across the slider, where it cannot.
+A move counts from the event in the page to the animation frame after the picture has drawn the new data. No move
+returns to an earlier state: each series has a new noise seed, and each move a new ε. Steps continue in one direction,
+so the server can draw in advance; a far jump goes halfway across the slider, so the server cannot.
 """
 
 import os
@@ -91,7 +91,7 @@ MOST_START = 1.5
 
 @contextmanager
 def serving(folder: Path = ROOT) -> Iterator[str]:
-    """Start the app in a folder as the README does, on a free port, and give its address as soon as it answers."""
+    """Start the app in a folder as in the README, on a free port, and yield its URL as soon as it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -119,7 +119,7 @@ def _wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
 
 
 def _opened(page: Any, address: str, query: dict[str, Any], name: str = PAGE) -> Any:
-    """Open the page of that name with a query and return its picture, drawn."""
+    """Open the page of that name with a query and return its picture after it is drawn."""
     page.goto(f"{address}/{name}?{urlencode(query)}")
     picture = page.locator(".dpviz-live[data-dpviz-key=picture][data-dpviz-drawn]")
     picture.wait_for(timeout=WAIT_MS)
@@ -129,9 +129,9 @@ def _opened(page: Any, address: str, query: dict[str, Any], name: str = PAGE) ->
 def moves(
     page: Any, address: str, mode: str, n: int, noise_seed: int, *, paused: bool = False, far: bool = False
 ) -> list[dict[str, float]]:
-    """Move the privacy slider again and again; return each move's time stamps, and what was `stolen` of it.
+    """Move the privacy slider repeatedly; return each move's time stamps and its `stolen` time.
 
-    Moves that leave the picture as it was have none: at a tiny ε a release can be clipped to the same as at the next.
+    Moves that do not change the picture are left out: at a tiny ε, two releases can be clipped to the same values.
     """
     name, knob, lowest, rest = MODES[mode]
     query = {"data": "blobs", "n": n, "noise_seed": noise_seed, knob: lowest, **rest}
@@ -157,7 +157,7 @@ def moves(
 
 
 def frames_per_second(page: Any, address: str, n: int) -> float:
-    """Hold an arrow key on the picture, to and fro over its steps; return the frames drawn in a second."""
+    """Hold an arrow key on the picture, back and forth over its steps; return the frames drawn per second."""
     picture = _opened(page, address, {"data": "blobs", "n": n})
     picture.locator("canvas").focus()
     page.wait_for_timeout(1000)
@@ -176,7 +176,7 @@ def frames_per_second(page: Any, address: str, n: int) -> float:
 
 
 def play_per_second(page: Any, address: str, n: int) -> float:
-    """Drag the picture over epsilon by one stop in each animation frame; return the frames drawn in a second."""
+    """Drag the picture over epsilon by one stop per animation frame; return the frames drawn per second."""
     page.goto(f"{address}/{PAGE}?{urlencode({'data': 'blobs', 'n': n, 'tab': 'play'})}")
     picture = page.locator(".dpviz-live[data-dpviz-key=over][data-dpviz-drawn]")
     # The states are computed first.
@@ -217,10 +217,10 @@ def browsing() -> Iterator[Any]:
 def slider(mode: str, n: int, *, paused: bool = False, far: bool = False) -> Measure:
     """Measure the slider; the figure is the 95th percentile, `against` has the medians of its four parts.
 
-    The moves follow each other as steps or `far` jumps do; or each is `paused` for, while long work goes on behind it.
-    They are key to message; server, network and what the page shows of earlier messages; the rest of the page's work
-    up to the drawn picture; the wait for the next frame. On a rented machine the host takes the processors away now and
-    then, for whole seconds: moves of which it took a share do not count, unless they are most.
+    The moves follow each other as steps or `far` jumps, or each comes after a pause (`paused`) while background work
+    continues. The parts are: key to message; server, network and the display of earlier messages; the rest of the
+    page's work up to the drawn picture; the wait for the next frame. The host of a rented machine sometimes takes the
+    processors away for whole seconds: affected moves do not count, unless they are the majority.
     """
     # A new seed each time, so that the cache has no result.
     seed = int(time.time() * 10) % 10**8
@@ -257,7 +257,7 @@ def beside_bombs(n: int) -> Measure:
 
 
 def _upload_bombs(address: str, begun: Event, done: Event) -> int:
-    """Give the app bombs until `done`, from the moment that `begun` says; return how many it refused in words."""
+    """Upload bombs to the app until `done`, after `begun`; return the number rejected with a message."""
     from tests.data.corpus import BOMBS
 
     bomb, refused = BOMBS["nested elements"](), 0
@@ -288,21 +288,21 @@ def _measured(taken: list[dict[str, float]]) -> Measure:
 
 
 def steps(n: int) -> Measure:
-    """Measure the mean time between two frames while stepping."""
+    """Measure the mean time between two frames during steps."""
     with serving() as address, browsing() as page:
         fps = frames_per_second(page, address, n)
     return Measure(1e3 / max(fps, 1e-9), f"{fps:.0f} fps", f"{SCRUB_SECONDS:g} s of steps{_load()}")
 
 
 def play(n: int) -> Measure:
-    """Measure the mean time between two frames while dragging over epsilon."""
+    """Measure the mean time between two frames during a drag over epsilon."""
     with serving() as address, browsing() as page:
         fps = play_per_second(page, address, n)
     return Measure(1e3 / max(fps, 1e-9), f"{fps:.0f} fps", f"{SCRUB_SECONDS:g} s over ε{_load()}")
 
 
 def start() -> Measure:
-    """Compare starts with those of a bare Streamlit page that imports the same libraries and shows one chart."""
+    """Compare starts with a bare Streamlit page that imports the same libraries and shows one chart."""
     ours, bare = [], []
     with browsing() as page, tempfile.TemporaryDirectory() as folder:
         Path(folder, "app.py").write_text(BARE_PAGE)

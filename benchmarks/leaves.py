@@ -21,7 +21,7 @@ RELEASED, EXACT, ONCE, MOVED = "as released", "exact means of its boxes", "avera
 def parts(
     points: Points, results: Iterable[Result[Any, Any]], inertia: Callable[[int], float]
 ) -> dict[str, float | None]:
-    """Return medians of DPM's cost over `inertia` of as many centers, as it is and changed as nobody may release it."""
+    """Return medians of DPM's cost over `inertia` of as many centers, as released and with changes that use records."""
     found: dict[str, list[float]] = {name: [] for name in (RELEASED, EXACT, MOVED)}
     for result in results:
         released, last = np.ascontiguousarray(result.release.centers), result.trace[-1]
@@ -34,7 +34,7 @@ def parts(
 
 
 def synth_parts() -> dict[str, float | None]:
-    """Return `parts` of Synth-10d, over the inertia of KMeans with its 64 clusters, and its cost with one average."""
+    """Return `parts` for Synth-10d relative to KMeans with its 64 clusters, and its cost with one average."""
     points, truth = synth(100_000, 10, 64)
     box, floor = Box.cube(-LIMIT, LIMIT, 10), synth_floor(points, truth)
     runs = (dpm.fit(points, box, dpm.Params(), rng=np.random.default_rng(seed)) for seed in range(N_SEEDS))

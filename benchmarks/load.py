@@ -2,24 +2,23 @@
 
     python -m benchmarks.load --minutes 5 --sessions 20
 
-Each session speaks Streamlit's own protocol over a websocket, as a page in a browser does: it opens a deep link with a
-noise seed of its own, moves ε and now and then another slider. As in a browser the picture of a move is fetched ahead
-of the page, the page's rerun follows at rest, the open tab after it, and a waiting line asks for background work. After
-each move the page's address must have exactly the session's values, and the picture that came ahead must be the
-rerun's: anything else is a lost state. Times are from sending a move to the end of its run. The server has two cores,
-and the sessions share them with it.
+Each session uses Streamlit's own protocol over a WebSocket, like a page in a browser: it opens a deep link with its own
+noise seed, moves ε and sometimes a different slider. As in a browser, the picture of a move is fetched in advance, the
+page's rerun follows at rest, then the open tab, and a queue requests background work. After each move, the page's URL
+must have exactly the session's values, and the picture in advance must be the rerun's picture; anything else is a lost
+state. Times are from sending a move to the end of its run. The server has two cores and shares them with the sessions.
 
-A reader looks at a picture before the next move: from the end of one rerun to the next move it is 3 s on average,
-between half and one and a half of that, and one of three goes below it. This choice is ours. `--think 1` asks for
-about twice as many moves. benchmarks/load.json was written by the command above; `machine` there says what else its
-cores had to do. The host of a rented machine takes the cores away now and then, for whole seconds: the promise is
-about all moves, and those of either slider that nothing was stolen from are told beside them.
+A reader looks at a picture before the next move: from the end of one rerun to the next move, 3 s on average, between
+half and one and a half times that; one of three readers scrolls below the picture. This is our choice. `--think 1`
+makes about twice as many moves. The command above wrote benchmarks/load.json; `machine` there lists other work on the
+cores. The host of a rented machine sometimes takes the cores away for whole seconds. The goal is for all moves; the
+report also has separate figures for moves of each slider without stolen time.
 
     python -m benchmarks.load --processes 2 --sessions 200 --think 10 --minutes 2 --kill --output FILE
 
-is a class: readers shared by two processes behind Caddy, of which one is killed at half time. Its readers open their
-pages again, by the address alone, and must have the same pictures within 15 s; 95 % of all moves of ε must take no more
-than 250 ms. benchmarks/load_class.json was written by it.
+measures a class: two processes behind Caddy share the readers, and one process is killed halfway. Its readers open
+their pages again by URL, and must have the same pictures within 15 s; 95 % of all moves of ε must take at most 250 ms.
+This command wrote benchmarks/load_class.json.
 """
 
 import argparse
@@ -63,7 +62,7 @@ CUT = (ConnectionClosed, ConnectionError, asyncio.IncompleteReadError)
 
 
 async def reader(number: int, port: int, begin: "Beginning", think: float) -> dict[str, Any]:
-    """Be one reader until the time is over; returns what happened."""
+    """Act as one reader until the time is over; return the events."""
     rng = random.Random(number)
     page = PAGES[number % len(PAGES)]
     told: dict[str, Any] = {"page": page, "epsilon": [], "other": [], "own": [], "back": [], "errors": [], "lost": []}
@@ -100,7 +99,7 @@ async def reader(number: int, port: int, begin: "Beginning", think: float) -> di
 
 
 class Beginning:
-    """Lets all readers begin when each has its first picture, and says when they end."""
+    """Barrier at which all readers wait for everyone's first picture, with the end time."""
 
     def __init__(self, sessions: int, seconds: float, watch: Watch) -> None:
         self.missing, self.seconds, self.watch = sessions, seconds, watch
@@ -113,7 +112,7 @@ class Beginning:
         return self.until
 
     def give_up(self) -> None:
-        """Have one reader fewer to wait for."""
+        """Wait for one reader fewer."""
         self.missing -= 1
         if self.missing <= 0 and not self.all_there.is_set():
             self.until = time.monotonic() + self.seconds
@@ -122,7 +121,7 @@ class Beginning:
 
 
 async def crowd(port: int, options: argparse.Namespace, watch: Watch) -> list[dict[str, Any]]:
-    """Let all readers come, and move when the last one is there."""
+    """Let all readers arrive, and start the moves after the last arrival."""
     sessions, seconds, think = options.sessions, 60 * options.minutes, options.think
     watching = asyncio.create_task(watch.look())
     begin = Beginning(sessions, seconds, watch)
@@ -134,7 +133,7 @@ async def crowd(port: int, options: argparse.Namespace, watch: Watch) -> list[di
 
 
 async def killing(begin: Beginning) -> None:
-    """Kill one of the processes at half time."""
+    """Kill one of the processes halfway."""
     await begin.all_there.wait()
     await asyncio.sleep(begin.seconds / 2)
     begin.watch.kill()
@@ -181,7 +180,7 @@ def summary(found: list[dict[str, Any]], watch: Watch, log: str, options: argpar
 
 
 def broken(figures: dict[str, Any], options: argparse.Namespace) -> list[str]:
-    """Return the promises that were not kept, in words."""
+    """Return messages about missed goals."""
     found = []
     if figures["errors"] or figures["tracebacks_in_log"]:
         found.append(f"{len(figures['errors'])} errors, {figures['tracebacks_in_log']} tracebacks in the server's log")
@@ -217,7 +216,7 @@ def summed(taken: list[float]) -> dict[str, float | int | None]:
 
 
 def main(arguments: list[str]) -> int:
-    """Start a server, let the readers come, write the figures; the exit code is 1 when a promise is broken."""
+    """Start a server, run the readers and write the figures; the exit code is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--sessions", type=int, default=20)

@@ -1,8 +1,8 @@
-"""A reader without a browser: Streamlit's protobuf messages over its websocket, as its page sends and gets them.
+"""Reader without a browser: Streamlit's protobuf messages over its WebSocket, as its page sends and receives them.
 
-What the page's own scripts do is done here, too, with their pauses: the picture is asked for ahead of the rerun
-(dpviz/assets/epsilon.js, ahead.js), an open tab follows it when it has rested, a line that waits looks how far the
-work is (dpviz/assets/wait.js), and the strip's bands are asked for one after the other (dpviz/assets/bands.js).
+The reader imitates the page's own scripts, including their pauses: it requests the picture in advance of the rerun
+(dpviz/assets/epsilon.js, ahead.js), an open tab follows the picture at rest, a queue checks the progress of background
+work (dpviz/assets/wait.js), and it requests the strip's bands one after the other (dpviz/assets/bands.js).
 """
 
 import asyncio
@@ -45,12 +45,12 @@ STRIDES = (8, 4, 2, 1)
 
 
 class LostError(Exception):
-    """The picture is not of the values that this session has."""
+    """Error for a picture that does not match this session's values."""
 
 
 @dataclass
 class Waiting:
-    """A line that waits for background work, or for the next picture: what dpviz/assets/wait.js keeps."""
+    """Queue entry that waits for background work or for the next picture: the state of dpviz/assets/wait.js."""
 
     data: dict[str, Any]
     fragment: str
@@ -73,7 +73,7 @@ class Waiting:
         self.due, self.asks = time.monotonic() + self.data["quiet"] / 1000, True
 
     def look(self, answer: bytes | None) -> None:
-        """Ask the page when there is something to draw, else look again."""
+        """Ask the page if there is something to draw; otherwise look again."""
         now, drawn = time.monotonic(), self.data["done"]
         told: dict[str, Any] = {"done": None, "every": 0} if answer is None else json.loads(answer)
         done = told["done"]
@@ -84,7 +84,7 @@ class Waiting:
 
 
 class Session:
-    """One reader on one page. Every answer is waited for before the next move, as a reader watches the picture."""
+    """One reader on one page. It waits for each answer before the next move, like a reader who watches the picture."""
 
     def __init__(self, port: int, page: str, query: dict[str, str], *, scrolls: bool) -> None:
         self.port, self.page, self.query = port, page, query
@@ -149,7 +149,7 @@ class Session:
             await self._socket.close()
 
     async def open(self) -> float:
-        """Open the page by its deep link; returns the seconds until its run ended."""
+        """Open the page by its deep link and return the seconds until its run ended."""
         took = await self._run("")
         if self.epsilon is None or not self.shown:
             raise LostError(f"{self.page} has no slider or no picture")
@@ -157,7 +157,7 @@ class Session:
         return took
 
     async def come_back(self) -> None:
-        """Open the page again by its address alone, after its process has died: the picture must be the same."""
+        """Open the page again by its URL after its process has died: the picture must be the same."""
         scene, query = self.settled
         await self._leave()
         self.kept.clear()
@@ -171,7 +171,7 @@ class Session:
             raise LostError(f"{self.page}: the picture that came back is another one")
 
     async def move_epsilon(self, rng: random.Random) -> float:
-        """Move the privacy slider; returns the seconds that its fragment's run took."""
+        """Move the privacy slider and return the seconds of its fragment's run."""
         component, data, fragment = self.epsilon
         index = rng.choice([i for i in range(len(data["values"])) if i != data["index"]])
         state = WidgetState(id=component.id, json_value=json.dumps({"moved": [index, time.time_ns() // 1000]}))
@@ -193,7 +193,7 @@ class Session:
         return took
 
     async def move_other(self, rng: random.Random) -> float:
-        """Move a slider of the sidebar or of a tab; returns the seconds until its run ended."""
+        """Move a slider of the sidebar or of a tab and return the seconds until its run ended."""
         label = rng.choice(sorted(self.sliders))
         slider, fragment = self.sliders[label]
         value = rng.randint(int(slider.min), min(int(slider.max), 12))
@@ -206,7 +206,7 @@ class Session:
         return took
 
     async def rest(self, seconds: float) -> None:
-        """Look at the picture for a while; a tab follows it, and a waiting line and the strip go on asking."""
+        """Look at the picture for a while; a tab follows it, and a queue and the strip continue their requests."""
         end = time.monotonic() + seconds
         strip = asyncio.create_task(self._ask_bands())
         try:
@@ -232,7 +232,7 @@ class Session:
                 first.look(await self._fetcher.get(first.data["peek"]))
 
     async def _ask_bands(self) -> None:
-        """Ask for the bands outward from the slider's value, coarse before fine."""
+        """Request the bands outward from the slider's value, coarse before fine."""
         await asyncio.sleep(STILL)
         while (offer := self.picture.get("ahead")) and offer["bands"]:
             known, here, count = self._known[1], self.epsilon[1]["index"], len(self.epsilon[1]["values"])
@@ -249,7 +249,7 @@ class Session:
             await asyncio.sleep(GAP)
 
     async def _ask(self, name: str, waiting: Waiting) -> None:
-        """Have a waiting line's fragment run."""
+        """Request a run of a waiting queue's fragment."""
         waiting.due = math.inf
         event = "seen" if waiting.data["unseen"] else "tick"
         asked = json.dumps([{"event": event, "value": int(1000 * time.time())}])
@@ -272,14 +272,14 @@ class Session:
         return scene
 
     def _draw(self, scene: str) -> None:
-        """Draw a picture unless it is there, and have the open tab follow."""
+        """Draw a picture unless it is already shown, and let the open tab follow."""
         if scene != self.scene:
             for each in self.waiting.values():
                 each.follow()
         self.scene = scene
 
     async def _run(self, fragment: str, trigger: WidgetState | None = None) -> float:
-        """Ask for a run and read its answer; returns how many seconds that took."""
+        """Request a run, read its answer and return the seconds for both."""
         assert self._socket is not None
         message = BackMsg()
         client = message.rerun_script

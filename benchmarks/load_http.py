@@ -4,7 +4,7 @@ import asyncio
 
 
 class Fetcher:
-    """One reader's fetches from the server, one after the other."""
+    """HTTP client of one reader, with one request after the other."""
 
     def __init__(self, port: int, headers: dict[str, str]) -> None:
         # Headers of this reader's browser.
@@ -38,7 +38,7 @@ class Fetcher:
         return body if status.split()[1] == "200" else None
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].close()
         self._streams = None

@@ -1,4 +1,4 @@
-"""The line over which a page's picture asks ahead of the rerun, as ahead.js does, and how packed data begin."""
+"""WebSocket for pictures in advance of the rerun, as in ahead.js, and the header of packed data."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ BAND = "{"
 
 
 class Line:
-    """One reader's line, which stays open until the page has another address."""
+    """WebSocket of one reader, which stays open until the page has a new address."""
 
     def __init__(self, port: int, headers: dict[str, str]) -> None:
         # Headers of this reader's browser.
@@ -18,7 +18,7 @@ class Line:
         self._open: tuple[str, ClientConnection] | None = None
 
     async def ask(self, address: str, index: int) -> dict[str, bytes]:
-        """Ask for the pictures at a value's index; returns packed scenes by their pictures' keys."""
+        """Request the pictures at a value's index and return packed scenes by their pictures' keys."""
         line = await self._at(address)
         await line.send(str(index))
         found: dict[str, bytes] = {}
@@ -28,7 +28,7 @@ class Line:
         return found
 
     async def ask_band(self, address: str, index: int) -> Any:
-        """Ask for the band at a value's index, and wait for it; returns its key."""
+        """Request the band at a value's index, wait for it and return its key."""
         line = await self._at(address)
         await line.send(f"band:{index}")
         while True:
@@ -44,7 +44,7 @@ class Line:
         return self._open[1]
 
     async def close(self) -> None:
-        """Let go of the line."""
+        """Close the WebSocket."""
         if self._open is not None:
             await self._open[1].close()
         self._open = None

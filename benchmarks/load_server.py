@@ -1,4 +1,4 @@
-"""The server under load, and what it holds of the machine's memory while it lasts."""
+"""Server under load, with its memory and processor time."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ MB = 1e6
 
 @contextlib.contextmanager
 def running(log: Path, processes: int = 1) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """Serve the app on a free port while the block lasts; gives the port and the process, the keeper of several."""
+    """Serve the app on a free port during the block; yield the port and the process, or the parent of several."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -44,7 +44,7 @@ def running(log: Path, processes: int = 1) -> Iterator[tuple[int, subprocess.Pop
 
 
 def _await_health(port: int, process: "subprocess.Popen[bytes]") -> None:
-    """Wait for an answer; Caddy comes when all processes behind it answer."""
+    """Wait for an answer; Caddy starts after all processes behind it answer."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         address = f"http://localhost:{port}/_stcore/health"
@@ -55,7 +55,7 @@ def _await_health(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 class Watch:
-    """Notes what the server and its background process hold of the memory, and what they take of the processors."""
+    """Recorder of the memory and processor time of the server and its background process."""
 
     def __init__(self, process: psutil.Process, load_before: float, processes: int = 1) -> None:
         self.process, self.processes = process, processes

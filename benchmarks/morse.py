@@ -1,4 +1,4 @@
-"""The Morse step: transition points of random mixtures, private mixtures, and labels of many points by descent."""
+"""Benchmarks of the Morse step: transition points of random mixtures, private mixtures, labels of points by descent."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ SMALL = 500
 
 
 def mixture(n_components: int, d: int, seed: int) -> Mixture:
-    """Draw a mixture whose components overlap enough to have a landscape."""
+    """Draw a mixture with enough overlap of components for a landscape."""
     rng = np.random.default_rng([seed, n_components, d])
     roots = rng.standard_normal((n_components, d, d)) * 0.5 + np.eye(d)
     spread = 0.2 if d == 2 else 0.5
@@ -21,7 +21,7 @@ def mixture(n_components: int, d: int, seed: int) -> Mixture:
 
 
 def search(n_components: int, d: int) -> Measure:
-    """Time the whole search on 15 mixtures, minima and descents included: processor time."""
+    """Time the whole search on 15 mixtures, including minima and descents: processor time."""
     mixtures = [mixture(n_components, d, seed) for seed in range(sized(15, 1))]
     found: list[int] = []
 
@@ -42,7 +42,7 @@ def private_mixture(n: int, d: int, n_components: int, n_seeds: int) -> Measure:
 
 
 def labels(n: int, d: int, n_components: int) -> Measure:
-    """Time the labels of n points by descent, the landscape known: processor time."""
+    """Time the labels of n points by descent on a known landscape: processor time."""
     points = np.random.default_rng(0).uniform(-1.2, 1.2, (sized(n, SMALL), d))
     mixtures = [mixture(n_components, d, seed) for seed in range(sized(3, 1))]
     for made in mixtures:

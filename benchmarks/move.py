@@ -1,7 +1,7 @@
-"""A move of the privacy slider on the server: run, story, scene and bytes of the picture that comes ahead of the rerun.
+"""Benchmark of a slider move on the server: run, story, scene and bytes of the picture in advance of the rerun.
 
-Processor time of the very function that the picture's address calls, so that other work on the machine counts little;
-`benchmarks.latency` measures the same moves from key to picture in a browser. Every value of the slider is a new one.
+It measures the processor time of the function behind the picture's URL, so other work on the machine counts little.
+`benchmarks.latency` measures the same moves from key to picture in a browser. Every value of the slider is new.
 """
 
 import logging
@@ -29,7 +29,7 @@ OWN_MS = {("EUGkM", SIZES[-1]): 150.0, ("Morse", SIZES[-1]): 85.0}
 
 
 def offered(mode: str, n: int) -> Any:
-    """Open the page without a browser and return what its session offers to draw."""
+    """Open the page without a browser and return its session's offer of pictures."""
     from streamlit.testing.v1 import AppTest
 
     name, _, _, rest = MODES[mode]
@@ -44,7 +44,7 @@ def offered(mode: str, n: int) -> Any:
 
 
 def move(mode: str, n: int) -> Measure:
-    """Draw at one value after the other, in another thread as the server does; the figure is the 95th percentile."""
+    """Draw at one value after the other, in a separate thread like the server; the figure is the 95th percentile."""
     offer = offered(mode, sized(n, SMALL))
     places = np.linspace(0, len(offer.values) - 1, WARM_UP + sized(VALUES, 1)).astype(int)
     taken: list[float] = []

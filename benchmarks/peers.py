@@ -1,9 +1,9 @@
 """Comparison of other packages with dpviz's methods on the same records, epsilon, k and public box.
 
-`python -m benchmarks.peers --out benchmarks/peers.json --page docs/peers.md` runs all and writes the figures and the
-page that is made from them. diffprivlib does not import beside the scikit-learn that is needed here, so it gets an
-environment of its own: in `--environment FOLDER` (made once, then kept) or in a temporary one. `--without-diffprivlib`
-leaves it out. `--folder FOLDER --files NAME ...` adds CSV files, whose bounds are then taken from the records.
+`python -m benchmarks.peers --out benchmarks/peers.json --page docs/peers.md` runs all peers and writes the figures
+and their page. diffprivlib does not work with the scikit-learn version that dpviz needs, so it gets a separate
+environment, in `--environment FOLDER` (created once, then kept) or in a temporary folder. `--without-diffprivlib`
+leaves it out. `--folder FOLDER --files NAME ...` adds CSV files; their bounds are taken from the records.
 """
 
 import argparse
@@ -59,7 +59,7 @@ Proved = tuple[float, float, str]  # epsilon, delta, neighbors
 
 @dataclass(frozen=True, slots=True)
 class PeerSet:
-    """Records that all run on, and how many clusters are asked for."""
+    """Records for all peers, with the requested number of clusters."""
 
     name: str
     k: int
@@ -68,7 +68,7 @@ class PeerSet:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one peer. Curator only: it is measured on the true records."""
+    """One run of one peer. Curator only, because it is measured on the true records."""
 
     # Cost of at most k centers.
     cost: float
@@ -92,7 +92,7 @@ OneRun = Callable[[int], Run]
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """One peer on one set: its runs, or why there are none."""
+    """One peer on one set: its runs, or the reason for their absence."""
 
     name: str
     runs: tuple[Run, ...] = ()
@@ -104,7 +104,7 @@ class Peer:
 def peer_sets(names: list[str], folder: Path, files: list[str]) -> Iterator[PeerSet]:
     """Yield sets of the gallery by name, then files of the folder; k is the number of known groups.
 
-    Raises ValueError for a name that is unknown or given twice, and for a file that is not there.
+    Raises ValueError for a name that is unknown or given twice, and for a missing file.
     """
     if len({*names, *files}) < len(names) + len(files):
         raise ValueError(f"The sets were {', '.join([*names, *files])}, but one is named twice. Leave it out once.")
@@ -123,7 +123,7 @@ def peer_sets(names: list[str], folder: Path, files: list[str]) -> Iterator[Peer
 
 @functools.lru_cache(maxsize=4)
 def without_privacy(one: PeerSet) -> KMeans:
-    """Return scikit-learn's KMeans on all records: what costs are divided by, and groups are compared with."""
+    """Return scikit-learn's KMeans on all records: the reference for costs and for groups."""
     return KMeans(one.k, n_init=FLOOR_STARTS, random_state=0).fit(one.data.points)
 
 
@@ -134,7 +134,7 @@ def agreements(one: PeerSet, labels: Labels) -> tuple[float | None, float]:
 
 
 def measured(one: PeerSet, centers: Centers, seconds: float, proved: Proved | None) -> Run:
-    """Measure centers (m, d), data units, with every record at its nearest."""
+    """Measure centers (m, d), data units, with every record at its nearest center."""
     points = one.data.points
     labels = assign(points, np.ascontiguousarray(centers))
     ari, same = agreements(one, labels)
@@ -154,7 +154,7 @@ def drawn(one: PeerSet, proved: Proved | None, centers: Callable[[np.random.Gene
 
 
 def repeated(name: str, n_seeds: int, run: OneRun) -> Peer:
-    """Run something once a seed."""
+    """Run a function once per seed."""
     try:
         return Peer(name, tuple(run(seed) for seed in range(n_seeds)))
     # The method does not accept these records, and the error states the reason.
@@ -182,7 +182,7 @@ def without_records(one: PeerSet) -> dict[str, OneRun]:
 
 
 def private_runs(one: PeerSet, epsilon: float, n_seeds: int, keys: Iterable[str]) -> dict[str, OneRun]:
-    """Return the forty lines, and the methods of the house (keys of ENTRIES) under their names on the Compare page."""
+    """Return the noisy histogram, and dpviz's methods (keys of ENTRIES) under their names on the Compare page."""
     proved = (epsilon, 0.0, Adjacency.ADD_REMOVE.value)
     points, box = one.data.points, one.data.box
 
@@ -196,14 +196,14 @@ def private_runs(one: PeerSet, epsilon: float, n_seeds: int, keys: Iterable[str]
 
 
 def house_trials(one: PeerSet, key: str, epsilon: float, n_seeds: int) -> Sequence[Trial]:
-    """Return the runs of a method of the house (a key of ENTRIES)."""
+    """Return the runs of one of dpviz's methods (a key of ENTRIES)."""
     data = {"name": one.name, "records": one.data, "k": one.k}
     grid = {"epsilon": epsilon, "data": [data], "methods": [ENTRIES[key].declared()]}
     return expand_grid(grid, {"start": n_seeds})
 
 
 def house_result(one: PeerSet, trial: Trial) -> Result[Any, Any]:
-    """Run one trial as a sweep does. Raises ValueError for records or parameters that the method refuses."""
+    """Run one trial like a sweep. Raises ValueError for records or parameters that the method rejects."""
     rng = np.random.default_rng(trial.noise_key)
     return ALGORITHMS[trial.method].fit(one.data.points, one.data.box, trial.params(one.data.box), rng=rng)
 
@@ -224,7 +224,7 @@ def _house_run(one: PeerSet, trials: Sequence[Trial], seed: int) -> Run:
 
 
 def environment(folder: Path) -> Path:
-    """Return the Python of an environment that diffprivlib imports in, made where it is not there yet."""
+    """Return the Python of an environment with diffprivlib; create the environment if it is missing."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not python.exists():
         venv.create(folder, with_pip=True)
@@ -234,7 +234,7 @@ def environment(folder: Path) -> Path:
 
 
 def asked_environment(chosen: argparse.Namespace, temporary: Path) -> tuple[Path | None, dict[str, str]]:
-    """Return the Python of diffprivlib's environment; without one, why it is left out."""
+    """Return the Python of diffprivlib's environment, or the reason for leaving it out."""
     if chosen.without_diffprivlib:
         return None, {DIFFPRIVLIB: "It was left out of this run."}
     try:
@@ -245,7 +245,7 @@ def asked_environment(chosen: argparse.Namespace, temporary: Path) -> tuple[Path
 
 
 def diffprivlib(python: Path, one: PeerSet, epsilon: float, n_seeds: int) -> tuple[Peer, dict[str, str]]:
-    """Run diffprivlib in its environment; return it with the versions that are there."""
+    """Run diffprivlib in its environment and return it with the environment's versions."""
     box, script = one.data.box, Path(__file__).with_name("peers_diffprivlib.py")
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records.npz"
@@ -261,7 +261,7 @@ def diffprivlib(python: Path, one: PeerSet, epsilon: float, n_seeds: int) -> tup
 
 
 def figures(one: PeerSet, peers: list[Peer]) -> Iterator[dict[str, Any]]:
-    """Yield one row for each peer on a set: medians over seeds, the worst cost, and the weakest guarantee of a run."""
+    """Yield one row for each peer on a set: medians over seeds, the worst cost, and the weakest guarantee."""
     (base,) = (median(run.cost for run in peer.runs) for peer in peers if peer.name == SKLEARN)
     for peer in peers:
         row: dict[str, Any] = {"set": one.name, "peer": peer.name, "refused": peer.refused}

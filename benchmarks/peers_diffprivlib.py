@@ -1,9 +1,9 @@
-"""Run diffprivlib's KMeans in an environment of its own: `python peers_diffprivlib.py RECORDS.npz K EPSILON SEEDS`.
+"""Runs of diffprivlib's KMeans in a separate environment: `python peers_diffprivlib.py RECORDS.npz K EPSILON SEEDS`.
 
-Prints JSON: for every seed the centers and the processor's time; what the epsilons that it hands to its own
-mechanisms add up to; and in how many runs a center is left where it began, to the bit, because nobody was there.
-Records are in the unit box, where one record moves a sum by no more than the sensitivity that diffprivlib takes, the
-width of the box. Nothing of dpviz is imported.
+It prints JSON: for every seed, the centers and the processor time; the sum of the epsilons that diffprivlib passes to
+its own mechanisms; and the number of runs in which a center stays at its start, to the bit, because its cluster was
+empty. Records are in the unit box, where one record moves a sum by at most the width of the box, which is the
+sensitivity that diffprivlib uses. It imports nothing from dpviz.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The page that is made from the figures of `benchmarks.peers`, and from nothing else."""
+"""Documentation page from the figures of `benchmarks.peers` alone."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,13 +1,13 @@
-"""A published site beside the app: bytes and time until the first picture, the slider's frames, and room on disk.
+"""Benchmark of a published site against the app: bytes and time until the first picture, slider frames, disk space.
 
-The five methods' pages of the default site are published into a folder that is deleted afterwards, and served by
-`python -m http.server`, which packs nothing. Both ways are opened in the same browser, in one run, with the network of
-Lighthouse's "Fast 3G" (DevTools' "Slow 4G"): 1.6 Mbit/s, and 150 ms for each answer. A first picture counts from the
-start of the navigation to the animation frame after it was drawn, bytes are those of files and messages that were there
-by then, as they came through the network. A move counts from the key's event to the drawn picture, once all states of
-that slider are there, at all stops of the curator's view; and beside that to the next animation frame, which a display
-makes every 17 ms. Figures of time say something only beside each other: `machine` in benchmarks/published.json says how
-busy it was.
+The benchmark publishes the five methods' pages of the default site into a temporary folder, and serves them with
+`python -m http.server`, which does not compress. It opens site and app in the same browser, in one run, with the
+network of Lighthouse's "Fast 3G" (DevTools' "Slow 4G"): 1.6 Mbit/s, and 150 ms for each answer. The time of a first
+picture is from the start of the navigation to the animation frame after it was drawn. Its bytes are the network bytes
+of the files and messages until then. The time of a move is from the key's event to the drawn picture, after all states
+of that slider have loaded, at all stops of the curator's view; and also to the next animation frame, which a display
+makes every 17 ms. Times are meaningful only relative to each other: `machine` in benchmarks/published.json shows how
+busy the machine was.
 """
 
 import json
@@ -53,7 +53,7 @@ MOST_MOVE_MS = 1000.0 / 60.0
 
 @cache
 def measured() -> dict[str, Any]:
-    """Measure both ways once, write the figures and return them, for each page."""
+    """Measure site and app once, write the figures and return them, for each page."""
     from dpviz.publishing import cache_of, publish
     from dpviz.publishing.plan import SitePlan, default_plan
 
@@ -84,13 +84,13 @@ def measured() -> dict[str, Any]:
 
 
 def size(path: Path) -> int:
-    """Return a file's bytes, 0 for a folder."""
+    """Return a file's size in bytes, 0 for a folder."""
     return path.stat().st_size if path.is_file() else 0
 
 
 @contextmanager
 def _files(site: Path) -> Iterator[str]:
-    """Serve a folder by Python's own file server and give its address."""
+    """Serve a folder with Python's own file server and yield its URL."""
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", str(site)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
@@ -146,7 +146,7 @@ def _message(told: dict[str, Any]) -> tuple[float, float]:
 
 
 def site_moves(page: Any, address: str) -> list[dict[str, float]]:
-    """Press the slider's key from its first stop to its last, with all states there; return each move's time stamps."""
+    """Press the slider's key from its first stop to its last, with all states loaded; return the moves' time stamps."""
     page.goto(address)
     page.locator(DRAWN).first.wait_for(timeout=WAIT_MS)
     page.locator("html[data-dpviz-all]").wait_for(timeout=3 * WAIT_MS)

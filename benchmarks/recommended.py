@@ -1,7 +1,7 @@
 """Fit of `dpviz.recommend`: `python -m benchmarks.recommended` prints its constants from frontier.json.
 
-The rule is the one of RULES whose methods cost least, in the geometric mean, on every second set of the frontier; the
-bands are of its methods' costs on the same sets. The other half of the sets has no part in either.
+The rule is the rule among RULES whose methods have the lowest geometric mean cost on every second set of the frontier.
+The bands are from its methods' costs on the same sets. The other half of the sets has no influence on either.
 """
 
 import itertools
@@ -40,7 +40,7 @@ def cost(one: Figures, epsilon: str, rule: Rule) -> float:
 
 
 def fitted(report: Report) -> tuple[Rule, list[tuple[float, tuple[float, float, float]]]]:
-    """Return the best rule of RULES, and its bands, both of the first, third ... set."""
+    """Return the best rule among RULES and its bands, both from the first, third, ... set."""
     cases = [(one, epsilon) for one in list(report["sets"].values())[::2] for epsilon in epsilons(report)]
     best = min(RULES, key=lambda rule: geometric(cost(*case, rule) for case in cases))
     return best, [*_bands(cases, best)]

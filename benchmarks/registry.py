@@ -16,7 +16,7 @@ _SMALL = False
 
 @contextmanager
 def small() -> Iterator[None]:
-    """Have benchmarks run on few records and a few times only: what they find says nothing, but that they run."""
+    """Let benchmarks run only a few times on few records, to check that they run; their figures mean nothing."""
     global _SMALL
     before, _SMALL = _SMALL, True
     try:
@@ -26,13 +26,13 @@ def small() -> Iterator[None]:
 
 
 def sized(usual: int, small: int) -> int:
-    """Return the usual number, or where benchmarks are only tried at most the small one."""
+    """Return the usual number, or at most the small number in a trial of the benchmarks."""
     return min(usual, small) if _SMALL else usual
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One figure beside what it is held against, both as they are printed."""
+    """One figure with its reference, both as printed."""
 
     # Compared with the budget, in the benchmark's unit.
     value: float
@@ -79,10 +79,10 @@ def typical(action: Callable[[int], object], n_seeds: int) -> Typical:
 
 
 def slope(action: Callable[[int], object], few: int, many: int) -> float:
-    """Return the time of one iteration, ms: (t(many) - t(few)) / (many - few), so that set-up cancels."""
+    """Return the time of one iteration, ms: (t(many) - t(few)) / (many - few), so the setup cancels."""
     return (milliseconds(lambda: action(many)) - milliseconds(lambda: action(few))) / (many - few)
 
 
 def stolen() -> float:
-    """Return the processor time, s, that the machine's host has given to others so far; 0 where nobody counts it."""
+    """Return the processor time, s, that the machine's host has given to others so far; 0 if it is not counted."""
     return float(getattr(psutil.cpu_times(), "steal", 0.0))

@@ -61,7 +61,7 @@ ORACLES = {PLACE: (PLACE,), DEPTH: (DEPTH,), "both without noise": (PLACE, DEPTH
 
 @contextmanager
 def without_noise(parts: Sequence[str]) -> Iterator[None]:
-    """Let DPM choose the best place of a cut, or count the depth of its gap exactly: nobody may release that."""
+    """Let DPM choose the best place of a cut, or count the depth of its gap exactly; no one may release the result."""
 
     def best(scores: FloatArray, **_: object) -> Labels:
         return np.asarray(scores.argmax(axis=1), dtype=np.intp)
@@ -80,9 +80,10 @@ def without_noise(parts: Sequence[str]) -> Iterator[None]:
 
 
 def clear_from() -> list[int]:
-    """Return for each level of HARD from how many records of two equal clusters the gap between them is clear.
+    """Return, for each level of HARD, the number of records from which the gap between two equal clusters is clear.
 
-    A gap is at most as deep as one of them has records: m = CHANCE sqrt(2 m) + GAP_SCALES b, b the noise of its depth.
+    A gap is at most as deep as one cluster's number of records m: m = CHANCE sqrt(2 m) + GAP_SCALES b, with b the noise
+    of its depth.
     """
     sizes, d = MADE[HARD]
     n, given = sum(sizes), dpm.Params(n_public=sum(sizes))
@@ -103,7 +104,7 @@ def clear_from() -> list[int]:
 
 
 def made(sizes: Sequence[int], d: int, seed: int) -> tuple[Points, Labels]:
-    """Return round clusters in [0, 1]^d: middles drawn evenly, those nearer than GAP to an earlier one drawn again."""
+    """Return round clusters in [0, 1]^d with uniform centers; a center nearer than GAP to an earlier one is redrawn."""
     rng = np.random.default_rng([seed, d, *sizes])
     spread = min(0.6 * len(sizes) ** (-1.0 / d) / GAP, WIDEST)
     middles = np.empty((0, d))
@@ -116,7 +117,7 @@ def made(sizes: Sequence[int], d: int, seed: int) -> tuple[Points, Labels]:
 
 
 def found(labels: Labels, leaves: Labels) -> float:
-    """Return the share of clusters that one leaf stands for: each has more than half of the other's records."""
+    """Return the share of clusters found by one leaf: each has more than half of the other's records."""
     table = np.zeros((labels.max() + 1, leaves.max() + 1))
     np.add.at(table, (labels, leaves), 1.0)
     of_cluster, of_leaf = table.sum(axis=1, keepdims=True), np.maximum(table.sum(axis=0), 1.0)
@@ -124,7 +125,7 @@ def found(labels: Labels, leaves: Labels) -> float:
 
 
 def shares_found(seeds: int = SEEDS) -> dict[str, dict[str, dict[str, float]]]:
-    """Return set -> epsilon -> what share of clusters is found on average, and how many leaves there are for each."""
+    """Return set -> epsilon -> average share of clusters found, and number of leaves per cluster."""
     return {
         name: {f"{epsilon:g}": share_found(name, seeds, dpm.Params(epsilon=epsilon)) for epsilon in EPSILONS}
         for name in MADE
@@ -152,7 +153,7 @@ def bounded(seeds: int = SEEDS) -> dict[str, float]:
 
 
 def moons_found(runs: int = SEEDS) -> dict[str, int]:
-    """Return number of records -> in how many runs Morse finds two moons at epsilon 1, with MOON_ARI or more."""
+    """Return number of records -> runs in which Morse finds two moons at epsilon 1, with at least MOON_ARI."""
     right = {}
     for n in MOONS:
         data = load("moons", n=n, seed=0)

@@ -1,4 +1,4 @@
-"""Source-target clustering: both methods' averages, and the selection of centers with few and with many targets."""
+"""Benchmarks of source-target clustering: both methods' averages, and the selection from few and from many targets."""
 
 import re
 from concurrent.futures import ProcessPoolExecutor
@@ -47,14 +47,14 @@ def problem(n: int) -> tuple[Points, Points]:
 
 
 def selection(n: int) -> Measure:
-    """Time FasterPAM for k = 20 with what it starts from: processor time."""
+    """Time FasterPAM for k = 20, including its start: processor time."""
     targets, released = problem(n)
     time = typical(lambda seed: select_centers(targets, released, K, rng=np.random.default_rng(seed)), 7)
     return Measure(time.processor, f"{time.processor:.0f} ms", f"clock {time.clock:.0f} ms")
 
 
 def select_once(n: int) -> float:
-    """Select once and return the most memory that this process has had, MB; Linux only."""
+    """Select once and return the peak memory of this process, MB; Linux only."""
     select_centers(*problem(n), K, rng=np.random.default_rng(0))
     # Not getrusage: its maximum is handed on by the parent, whatever the child needs.
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text("ascii"))
@@ -63,7 +63,7 @@ def select_once(n: int) -> float:
 
 
 def memory() -> Measure:
-    """Measure a process of its own, Python and its packages included: what ran before in this one does not count."""
+    """Measure a separate process, including Python and its packages, so that earlier work here does not count."""
     found = []
     for n in (100, sized(MANY, SMALL)):
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

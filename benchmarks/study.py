@@ -1,4 +1,4 @@
-"""A whole study: the runs behind Compare's frontier of 7 methods, 10 epsilons and 20 seeds at n = 10,000.
+"""Benchmark of a whole study: the runs behind Compare's frontier of 7 methods, 10 epsilons and 20 seeds at n = 10,000.
 
 The benchmark times two of the twenty seeds. `python -m benchmarks.study` runs all of them in two processes and fails if
 their processor time on two cores exceeds STUDY_S. A busy machine does not change that time.
