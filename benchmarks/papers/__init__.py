@@ -1,4 +1,4 @@
-"""The papers' tables, made again: `python -m benchmarks.papers --help`. The documentation shows RESULTS."""
+"""Reproductions of the papers' tables: `python -m benchmarks.papers --help`. The documentation shows RESULTS."""
 
 import platform
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperTables:
-    """A paper's tables, made again."""
+    """Reproduction of a paper's tables."""
 
     title: str
     source: str
@@ -70,11 +70,11 @@ PAPERS: Mapping[str, PaperTables] = MappingProxyType(
 def reproduce(
     name: str, folder: Path, out: Path, *, runs: int, seed: int, jobs: int, table: str | None = None
 ) -> Report:
-    """Return the report on one of `PAPERS`, or on one `table` of it, with the command that makes it again.
+    """Return the report on one of `PAPERS`, or on one `table` of it, with the command that reproduces it.
 
-    `folder` holds the data sets; `out` only names the file in the command. The figures do not depend on `jobs`.
-    Raises ValueError for `runs` or `jobs` below 1, a negative seed, a table that is not there, and data sets that are
-    missing or unfit.
+    `folder` contains the data sets; `out` only names the file in the command. The figures do not depend on `jobs`.
+    Raises ValueError for `runs` or `jobs` below 1, a negative seed, an unknown table, and data sets that are missing or
+    unsuitable.
     """
     for option, value, least in (("runs", runs, 1), ("jobs", jobs, 1), ("seed", seed, 0)):
         if value < least:

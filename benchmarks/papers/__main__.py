@@ -1,4 +1,4 @@
-"""The command line: `python -m benchmarks.papers NAME --data FOLDER --out FILE` makes a paper's tables again."""
+"""Command line: `python -m benchmarks.papers NAME --data FOLDER --out FILE` reproduces a paper's tables."""
 
 import argparse
 import csv
@@ -17,9 +17,9 @@ KEPT = ".runs"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make a paper's tables, or all of them and a page; return 0, or 1 when data do not allow it. Bad arguments: 2.
+    """Make a paper's tables, or all papers' tables and a page; return 0, or 1 if the data do not allow it.
 
-    Ctrl+C ends it with 130.
+    The exit code is 2 for bad arguments, and 130 after Ctrl+C.
     """
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers",
@@ -80,7 +80,7 @@ def _write(name: str, out: Path, chosen: argparse.Namespace) -> int:
 
 
 def _write_csv(table: ResultTable, path: Path) -> None:
-    """Write a row of keys, then the rows; what is not there is empty."""
+    """Write a row of keys, then the rows; missing values are empty."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [column.key for column in table.columns], lineterminator="\n")
         writer.writeheader()

@@ -33,7 +33,7 @@ def interval_columns(key: str, label: str, unit: str = "") -> tuple[Column, ...]
 
 
 def disagreements(rows: Sequence[Mapping[str, Cell]], paper: str, ours: str) -> str:
-    """Say on which rows the paper's figure is outside our interval."""
+    """Return a note on rows with the paper's figure outside our interval."""
     outside = []
     for row in rows:
         if over(row[paper], row[f"{ours}_high"]) or over(row[f"{ours}_low"], row[paper]):

@@ -1,4 +1,4 @@
-"""The runs that tables are made of: in processes, with progress, and kept until the tables are written."""
+"""Runs for the tables: in processes, with progress, and kept until the tables are written."""
 
 import hashlib
 import os
@@ -32,8 +32,8 @@ T = TypeVar("T")
 def kept_in(folder: Path, data: Path) -> Iterator[None]:
     """Keep finished runs in `folder` and show progress; runs kept there before are not repeated.
 
-    They are kept for these very sources, libraries and files of `data`: after a change nothing is recalled. At the end
-    the folder is removed; where the block is left by an exception, Ctrl+C among them, only if nothing is in it.
+    Kept runs are valid only for the same sources, libraries and files of `data`; after a change, all runs are repeated.
+    The folder is removed at the end. After an exception, including Ctrl+C, it is removed only if it is empty.
     """
     place = folder / _origin(data)
     place.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def kept_in(folder: Path, data: Path) -> Iterator[None]:
 
 
 def made(makers: Mapping[str, Callable[[], ResultTable]], only: str | None) -> tuple[ResultTable, ...]:
-    """Make tables by their ids: all of them, or the one that is named. Raises ValueError for another name."""
+    """Make tables by their ids: all tables, or only the named one. Raises ValueError for an unknown name."""
     if only is not None and only not in makers:
         raise ValueError(f"table was {only!r}, but it must be one of {', '.join(makers)}.")
     wanted = [*makers] if only is None else [only]
@@ -65,7 +65,7 @@ def made(makers: Mapping[str, Callable[[], ResultTable]], only: str | None) -> t
 
 
 def all_of(function: Callable[..., T], arguments: Iterable[Sequence[Any]], n: int, *, jobs: int, title: str) -> list[T]:
-    """Call `function` on each of `n` tuples of arguments in `jobs` processes, and return what it returns, in order."""
+    """Call `function` on each of `n` tuples of arguments in `jobs` processes, and return the results in order."""
     place = _FOLDER.get()
     if place is None:
         done: list[T] = Parallel(n_jobs=jobs)(delayed(function)(*each) for each in arguments)
@@ -96,7 +96,7 @@ def _recalled(place: Path, function: Callable[..., T], arguments: tuple[Any, ...
 
 
 def _origin(data: Path) -> str:
-    """Return a name for what runs depend on beside their arguments."""
+    """Return a name for the inputs of runs other than their arguments."""
     files = [(each.name, each.stat().st_size, each.stat().st_mtime_ns) for each in sorted(data.glob("*"))]
     found = hashlib.sha256(repr([files, platform.python_version(), *map(version, LIBRARIES)]).encode())
     for path in sorted(each for folder in SOURCES for each in folder.rglob("*.py")):

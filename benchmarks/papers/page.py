@@ -28,7 +28,7 @@ td.number { text-align: right; }
 
 
 def write_page(reports: Mapping[str, Report], path: Path) -> None:
-    """Write the page of `reports`, by the name of their system, in their order."""
+    """Write the page of `reports`, which are by the name of their system, in their order."""
     # No script, no address: a browser asks nobody for anything.
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     contents = "".join(

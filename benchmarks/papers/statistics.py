@@ -12,7 +12,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its 95 % interval; with one run there is none, and both ends are None."""
+    """Figure with its 95 % interval. With one run there is no interval, and both ends are None."""
 
     value: float
     low: float | None
@@ -48,7 +48,7 @@ def ratio_estimate(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
 
 
 def share_estimate(n_hits: int, n_runs: int) -> Estimate:
-    """Return n_hits / n_runs with Wilson's interval, which stays inside [0, 1] and has a width at 0 and 1 too."""
+    """Return n_hits / n_runs with Wilson's interval, which stays inside [0, 1] and also has a width at 0 and 1."""
     interval = scipy.stats.binomtest(n_hits, n_runs).proportion_ci(CONFIDENCE, method="wilson")
     return Estimate(n_hits / n_runs, float(interval.low), float(interval.high))
 
@@ -61,7 +61,7 @@ def spread(values: ArrayLike) -> Quartiles:
 
 
 def _around(value: float, errors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Estimate:
-    """Return `value` -+ t s / sqrt(R), s being the standard deviation of `errors` (R,), whose mean is 0."""
+    """Return `value` -+ t s / sqrt(R), where s is the standard deviation of `errors` (R,), whose mean is 0."""
     n = len(errors)
     if n < 2:
         return Estimate(value, None, None)
@@ -71,5 +71,5 @@ def _around(value: float, errors: np.ndarray[tuple[int, ...], np.dtype[np.float6
 
 
 def run_seeds(seed: int, index: int, n_runs: int) -> list[int]:
-    """Return the seeds of a set's runs: others for every seed and set, the same for every setting."""
+    """Return the seeds of a set's runs: different for every seed and set, the same for every setting."""
     return [int(np.random.default_rng([seed, index, run]).integers(2**31)) for run in range(n_runs)]

@@ -1,4 +1,4 @@
-"""The six data sets of Lu & Shen's table 2, with what the paper reports on them."""
+"""The six data sets of Lu & Shen's table 2, with the paper's figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,14 +39,14 @@ class PaperSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetRecords(Confidential):
-    """The records (n, d) of a set in box units: every column scaled to [0, 1] by its own extremes. Curator only."""
+    """Records (n, d) of a set in box units: every column scaled to [0, 1] by its own extremes. Curator only."""
 
     paper: PaperSet
     unit: Points
 
     @property
     def box(self) -> Box:
-        """The unit box that the records are in."""
+        """Return the unit box of the records."""
         return Box.cube(0.0, 1.0, self.unit.shape[1])
 
 
@@ -99,7 +99,7 @@ def find_file(name: str, file: str, folder: str | Path) -> Path:
 def read_file(path: Path, *, features: Sequence[str] = (), label: str | None = None) -> Dataset:
     """Read `features` of a file, or else all numeric columns except LABEL; `label` has the labels.
 
-    Raises ValueError for a file that is no table, and for a column that it lacks.
+    Raises ValueError for a file that is not a table, and for a missing column.
     """
     try:
         table = read_table(path)
@@ -112,8 +112,8 @@ def read_file(path: Path, *, features: Sequence[str] = (), label: str | None = N
 def read_set(paper: PaperSet, folder: str | Path) -> SetRecords:
     """Read one set from `folder`, all numeric columns except the label, and scale it by its own extremes.
 
-    The extremes are two records' values: not private, as in the paper. Raises ValueError for a file that is missing or
-    is no table, a constant column, and fewer distinct records than clusters.
+    The extremes are values of records, so they are not private, as in the paper. Raises ValueError for a file that is
+    missing or not a table, a constant column, and fewer distinct records than clusters.
     """
     path = find_file(paper.name, paper.file, folder)
     points = read_file(path).points

@@ -1,4 +1,4 @@
-"""The tables of Lu & Shen's section 7, made again."""
+"""Reproductions of the tables in Lu & Shen's section 7."""
 
 from functools import cache
 from pathlib import Path
@@ -32,7 +32,7 @@ GAP_SHARE = 15
 def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
     """Return all tables, or `only` one, from `n_runs` starts on each data set of `folder`.
 
-    Raises ValueError for data sets that are missing or unfit, and for a table that is not there.
+    Raises ValueError for data sets that are missing or unsuitable, and for an unknown table.
     """
     sets = [read_set(paper, folder) for paper in PAPER_SETS]
     starts = [[start_seed(seed, i, run) for run in range(n_runs)] for i in range(len(sets))]

@@ -10,7 +10,7 @@ import math
 def lemma_3(reach: float) -> float:
     """Return 1 / (1 - delta^2), the most iterations relative to Lloyd's if S_hat lies on the segment from S_prev to S.
 
-    `reach` is in [0, 1]; at 1 nothing is promised: infinity.
+    `reach` is in [0, 1]; at 1 there is no bound: infinity.
     """
     return math.inf if reach >= 1.0 else 1.0 / (1.0 - reach**2)
 
@@ -28,7 +28,7 @@ def theorem_2(reach: float) -> float:
 def theorem_3(n_solutions: int, n_records: int, d: int) -> float:
     """Return 1 - (m / n)^((d - 1) / d) / 2, the least convergence degree of the future strategy.
 
-    It falls with m, so an m that is too small makes the promise too strong.
+    It falls with m, so a value of m that is too small makes the bound too strong.
     """
     return float(1.0 - 0.5 * (n_solutions / n_records) ** ((d - 1) / d))
 
@@ -36,6 +36,6 @@ def theorem_3(n_solutions: int, n_records: int, d: int) -> float:
 def theorem_4(reach: float, angle: float) -> float:
     """Return 2 / (1 + 2 delta cos(alpha) - delta^2), the most iterations of the future strategy relative to Lloyd's.
 
-    `reach` is in [0, 1], `angle` in radians; a future round counts as two iterations, which is where the 2 is from.
+    `reach` is in [0, 1], `angle` in radians. The factor 2 comes from a future round, which counts as two iterations.
     """
     return 2.0 / (1.0 + 2.0 * reach * math.cos(angle) - reach**2)

@@ -1,4 +1,4 @@
-"""Convergence degree and bounds of convergent k-means, beside section 7.2 and the theorems of Lu & Shen."""
+"""Convergence degree and bounds of convergent k-means, next to section 7.2 and the theorems of Lu & Shen."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ SET, STRATEGY = Column("set", "Data set"), Column("strategy", "Strategy")
 
 
 def degree_table(sets: Sequence[SetRuns]) -> ResultTable:
-    """Return the convergence degree beside what section 7.2 says of figure 8."""
+    """Return the convergence degree next to the statements on figure 8 in section 7.2."""
     rows = []
     for strategy in STRATEGIES:
         for each in sets:
@@ -63,7 +63,7 @@ def degree_table(sets: Sequence[SetRuns]) -> ResultTable:
 
 
 def bounds_table(sets: Sequence[SetRuns]) -> ResultTable:
-    """Return the lemmas' and theorems' bounds, at the measured mean delta and alpha, beside what was measured."""
+    """Return the lemmas' and theorems' bounds, at the measured mean delta and alpha, next to the measurements."""
     rows = [_bounds_row(each, strategy) for strategy in STRATEGIES for each in sets]
     columns = (
         STRATEGY,
@@ -110,7 +110,7 @@ def degree_estimate(found: FloatArray, lloyds: FloatArray) -> Estimate:
 
 
 def in_order_of(centers: FloatArray, reference: FloatArray) -> FloatArray:
-    """Return each set of `centers` (R, k, d) in the order that brings it nearest to its row of `reference`."""
+    """Return each set of `centers` (R, k, d) in the order that is closest to its row of `reference`."""
     ordered = np.empty_like(centers)
     for mine, theirs, place in zip(centers, reference, ordered, strict=True):
         rows, columns = scipy.optimize.linear_sum_assignment(cdist(mine, theirs, "sqeuclidean"))

@@ -1,8 +1,8 @@
-"""Cost gaps to Lloyd's algorithm of every method of the k-means family: Lu & Shen's figure 7, under two accountings.
+"""Cost gaps to Lloyd's algorithm for every method of the k-means family: Lu & Shen's figure 7, with two accountings.
 
 "step": the published method spends epsilon in each of its steps; every other method gets the larger total of its two
-strategies from the same start. "total": every method spends epsilon in all; the published method shares it over as many
-steps as it took when Lloyd's number of steps was its first guess. None of it is private.
+strategies from the same start. "total": every method spends epsilon in all; the published method divides it
+among the number of steps that it took when Lloyd's number of steps was its first guess. Nothing is private.
 """
 
 import math
@@ -41,11 +41,11 @@ CAPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class FamilyQuestion:
-    """The question to every method. All of it is public except the number of Lloyd's steps on the records.
+    """Question for every method. All fields are public except the number of Lloyd's steps on the records.
 
-    `spend` is "total": each method spends `epsilon` in all, and the published convergent method shares it evenly over
-    `n_steps` iterations and its final counts. "step" is the paper's figure 7: the published method spends `epsilon` in
-    each of them, and every other method gets its total, `epsilon` (`n_steps` + 1).
+    `spend` is "total": each method spends `epsilon` in all, and the published convergent method divides it evenly
+    among `n_steps` iterations and its final counts. "step" is the paper's figure 7: the published method spends
+    `epsilon` in each of them, and every other method gets its total, `epsilon` (`n_steps` + 1).
     """
 
     n_clusters: int
@@ -58,12 +58,12 @@ class FamilyQuestion:
 
     @property
     def epsilon_total(self) -> float:
-        """Budget of a method for its whole run."""
+        """Return a method's budget for its whole run."""
         return self.epsilon if self.spend == "total" else self.epsilon * (self.n_steps + 1)
 
     @property
     def epsilon_step(self) -> float:
-        """Budget of the published convergent method for one iteration, and for its final counts."""
+        """Return the published convergent method's budget for one iteration, and for its final counts."""
         return self.epsilon / (self.n_steps + 1) if self.spend == "total" else self.epsilon
 
 
@@ -88,13 +88,13 @@ class Gap:
 def gap_runs(
     records: SetRecords, seeds: Sequence[int], spend: str, epsilons: Sequence[float], *, jobs: int = 1
 ) -> list[list[Gap]]:
-    """Return every method's gaps for each of `seeds`, which draw start and noise; the same for any `jobs`."""
+    """Return every method's gaps for each of `seeds`, which determine start and noise; the same for any `jobs`."""
     tasks = ((records, seed, spend, tuple(epsilons)) for seed in seeds)
     return all_of(one_start, tasks, len(seeds), jobs=jobs, title=f"{records.paper.name}, all methods by {spend}")
 
 
 def one_start(records: SetRecords, seed: int, spend: str, epsilons: tuple[float, ...]) -> list[Gap]:
-    """Run every method with each budget from the start of `seed`, k records for the methods that take a start."""
+    """Run every method with each budget from the start of `seed`: k records, for methods that accept a start."""
     question = FamilyQuestion(records.paper.n_clusters, 1.0, spend, 1, seed)
     lloyd = _fit(REFERENCE, records, question, seed)
     lloyd_cost, n_steps = _cost(records, lloyd), len(lloyd.trace)
@@ -166,7 +166,7 @@ def configure(method: str, question: FamilyQuestion) -> tuple[Any, Any]:
 
 
 def spent(result: Result[CentersRelease, Step]) -> float:
-    """Return the epsilon of the proved claim, else of the published one."""
+    """Return the epsilon of the proved claim, or else of the published claim."""
     guarantee = result.guarantee
     return guarantee.stated.epsilon if guarantee.proved is None else guarantee.proved.epsilon
 
@@ -178,7 +178,7 @@ def _fit(method: str, records: SetRecords, question: FamilyQuestion, seed: int) 
 
 
 def _cost(records: SetRecords, result: Result[Any, Any]) -> float:
-    """Return the cost of what is released, box units squared."""
+    """Return the cost of the release, box units squared."""
     return float(nonprivate_costs(records.unit, result.release.centers[None])[0])
 
 

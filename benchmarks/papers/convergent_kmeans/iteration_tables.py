@@ -12,7 +12,7 @@ SET, STRATEGY = Column("set", "Data set"), Column("strategy", "Strategy")
 
 
 def iterations_table(sets: Sequence[SetRuns]) -> ResultTable:
-    """Return Lloyd's iterations beside those of figures 9b and 10b."""
+    """Return Lloyd's iterations next to figures 9b and 10b."""
     rows: list[dict[str, Cell]] = [
         {
             "set": each.name,
@@ -55,7 +55,7 @@ def iterations_table(sets: Sequence[SetRuns]) -> ResultTable:
 
 
 def ratios_table(sets: Sequence[SetRuns]) -> ResultTable:
-    """Return the iteration ratios, in both countings, beside figures 9b and 10b."""
+    """Return the iteration ratios, with both ways of counting, next to figures 9b and 10b."""
     rows = [_ratio_row(each, strategy) for strategy in STRATEGIES for each in sets]
     columns = (
         STRATEGY,

@@ -1,7 +1,7 @@
-"""Convergent k-means and Lloyd's algorithm from the same start, many times: what the iteration tables are made of.
+"""Runs of convergent k-means and Lloyd's algorithm from the same starts, for the iteration tables.
 
-The protocol of Lu & Shen's section 7: starts are k records drawn at random; every column is scaled to [0, 1] by the
-data's own extremes; a run ends when no record changes cluster. None of it is private.
+The protocol of Lu & Shen's section 7: starts are k random records; every column is scaled to [0, 1] by the data's
+own extremes; a run ends when no record changes cluster. Nothing is private.
 """
 
 import math
@@ -67,17 +67,17 @@ class SetRuns:
 
     @property
     def name(self) -> str:
-        """The paper's name of the set."""
+        """Return the paper's name of the set."""
         return self.records.paper.name
 
     @property
     def lloyd(self) -> FloatArray:
-        """Lloyd's iterations (R,)."""
+        """Return Lloyd's iterations (R,)."""
         return np.array([run.lloyd_iterations for run in self.runs], dtype=np.float64)
 
     @property
     def lloyd_centers(self) -> FloatArray:
-        """Lloyd's solutions (R, k, d)."""
+        """Return Lloyd's solutions (R, k, d)."""
         return np.stack([run.lloyd_centers for run in self.runs])
 
     def select(self, strategy: str) -> list[StrategyRun]:
@@ -85,7 +85,7 @@ class SetRuns:
         return [run.by_strategy[strategy] for run in self.runs]
 
     def iterations(self, strategy: str) -> FloatArray:
-        """Return the iterations (R,) of one strategy: the times that the means of all records were computed."""
+        """Return the iterations (R,) of one strategy: the number of times that all means were computed."""
         return np.array([run.lloyd_rounds for run in self.select(strategy)], dtype=np.float64)
 
     def passes(self, strategy: str) -> FloatArray:
@@ -94,7 +94,7 @@ class SetRuns:
 
 
 def start_seed(seed: int, set_index: int, run: int) -> int:
-    """Return the seed that a run's start and noise are drawn from: another one for every seed, set and run."""
+    """Return the seed of a run's start and noise, different for every seed, set and run."""
     return int(np.random.default_rng([seed, set_index, run]).integers(2**31))
 
 
@@ -112,9 +112,9 @@ def runs(
 
 
 def one_start(records: SetRecords, seed: int, strategies: tuple[str, ...], epsilon: float) -> StartRun:
-    """Run `strategies` with `epsilon` a step, and Lloyd's algorithm, from the k records that `seed` draws.
+    """Run `strategies` with `epsilon` per step, and Lloyd's algorithm, from the k records drawn with `seed`.
 
-    Raises RuntimeError when a run does not converge.
+    Raises RuntimeError if a run does not converge.
     """
     start = None
     by_strategy = {}
@@ -140,9 +140,9 @@ def one_start(records: SetRecords, seed: int, strategies: tuple[str, ...], epsil
 
 
 def strategy_run(trace: Sequence[Step], unit: Points) -> StrategyRun:
-    """Reduce a trace on the records `unit` (n, d) to what the tables need.
+    """Reduce a trace on the records `unit` (n, d) to the fields for the tables.
 
-    Raises RuntimeError unless it ends with assignments that repeat.
+    Raises RuntimeError unless the last assignments repeat.
     """
     last = trace[-1]
     if last.outcome != "converged":

@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 
 def iteration_ratio(iterations: ArrayLike, lloyd_iterations: ArrayLike) -> float:
-    """Return mean(iterations) / mean(lloyd_iterations), one entry a run (R,), both from the same starts.
+    """Return mean(iterations) / mean(lloyd_iterations), with one entry per run (R,), both from the same starts.
 
     The ratio of the averages, not the average of the ratios: Lu & Shen's figures 9b and 10b divide one average by the
-    other (5.89 / 6.07 = 0.97). Raises ValueError for no runs, another number of runs, and a mean of Lloyd's of 0.
+    other (5.89 / 6.07 = 0.97). Raises ValueError for no runs, unequal numbers of runs, and a mean of 0 for Lloyd's.
     """
     ours, lloyds = np.asarray(iterations, dtype=np.float64), np.asarray(lloyd_iterations, dtype=np.float64)
     if ours.ndim != 1 or ours.shape != lloyds.shape or not ours.size:
@@ -30,7 +30,7 @@ def convergence_degree(centers: ArrayLike, lloyd_centers: ArrayLike, *, toleranc
     counts when every coordinate of every center c satisfies |c - l| <= tolerance |l|, l being Lloyd's ("in [0.99, 1.01]
     of Lloyd's algorithm", Lu & Shen, section 7.2). It is a share of runs and not of centers or coordinates, because
     definition 4 is the probability that a run from given centers ends in Lloyd's solution. A coordinate where Lloyd's
-    is 0 must be 0. Raises ValueError for another shape, no runs, and a negative tolerance.
+    is 0 must be 0. Raises ValueError for unequal shapes, no runs, and a negative tolerance.
     """
     ours, lloyds = np.asarray(centers, dtype=np.float64), np.asarray(lloyd_centers, dtype=np.float64)
     if ours.ndim != 3 or ours.shape != lloyds.shape or not ours.size:
@@ -44,10 +44,10 @@ def convergence_degree(centers: ArrayLike, lloyd_centers: ArrayLike, *, toleranc
 
 
 def cost_gap(cost: float, lloyd_cost: float) -> float:
-    """Return |cost / lloyd_cost - 1|, Lu & Shen's figure 7: how far a run's cost is from Lloyd's from the same start.
+    """Return |cost / lloyd_cost - 1|, Lu & Shen's figure 7: the gap of a run's cost to Lloyd's from the same start.
 
-    Both are sums of squared distances to the nearest center, in the same units. A gap can come from a better cost too.
-    Where Lloyd's cost is 0 the gap is 0 for a cost of 0 and infinite otherwise. Raises ValueError for a negative cost.
+    Both are sums of squared distances to the nearest center, in the same units. A gap can also come from a lower cost.
+    If Lloyd's cost is 0, the gap is 0 for a cost of 0 and infinite otherwise. Raises ValueError for a negative cost.
     """
     if not (cost >= 0 and lloyd_cost >= 0):
         raise ValueError(f"The costs were {cost} and {lloyd_cost}, but a sum of squared distances is >= 0.")

@@ -1,4 +1,4 @@
-"""The tables of Liebenow et al.'s section 6, made again as far as their data can be had."""
+"""Reproductions of the tables in Liebenow et al.'s section 6, as far as their data are available."""
 
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,7 @@ SETS: tuple[DpmSet, ...] = PAPER_SETS
 def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
     """Return all tables, or `only` one, from `n_runs` runs of each method on each set.
 
-    Raises ValueError for data sets that are missing from `folder` or unfit, and for a table that is not there.
+    Raises ValueError for data sets that are missing from `folder` or unsuitable, and for an unknown table.
     """
     for paper in SETS:
         if not paper.fresh:

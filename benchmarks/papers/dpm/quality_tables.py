@@ -1,4 +1,4 @@
-"""Liebenow et al.'s tables 2 and 3 as far as they can be made again, their claims, and quality over budgets."""
+"""Reproducible parts of Liebenow et al.'s tables 2 and 3, their claims, and quality by budget."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -159,7 +159,7 @@ def epsilon_table(sets: Sequence[DpmSet], found: Found, epsilons: Sequence[float
 
 
 def _of(found: Found, name: str, method: str, epsilon: float = EPSILON) -> list[Quality]:
-    """Return the runs of one method with one budget; KMeans++ has none."""
+    """Return the runs of one method with one budget; KMeans++ has no budget."""
     return [one for one in found[name] if one.method == method and (method == KMEANS or one.epsilon == epsilon)]
 
 
@@ -186,7 +186,7 @@ def _epsilon_row(paper: DpmSet, method: str, epsilon: float, runs: Sequence[Qual
 
 
 def _values(runs: Sequence[Quality], key: str) -> FloatArray:
-    """Return one metric of the runs that have it."""
+    """Return one metric for the runs that have it."""
     values = np.array([getattr(one, key) for one in runs], dtype=np.float64)
     return values[np.isfinite(values)]
 

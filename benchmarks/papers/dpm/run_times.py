@@ -1,4 +1,4 @@
-"""Liebenow et al.'s figure 4, made again: how long each method takes on each set that can be had."""
+"""Reproduction of Liebenow et al.'s figure 4: the time of each method on each available set."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ WITHOUT = "Embs. (MNIST, Fashion)"
 
 
 def times_table(sets: Sequence[DpmSet], folder: Path, seed: int) -> ResultTable:
-    """Time every method on the sets that are the same in every run. Another run of the command finds other times."""
+    """Time every method on the sets that are the same in every run. Times differ between runs of the command."""
     rows = [row for i, paper in enumerate(sets) if not paper.fresh for row in _set_rows(paper, folder, (seed, i))]
     rows.append({"set": WITHOUT, "method": "not made again: the data cannot be had", "seconds": None, "over": None})
     columns = (
@@ -44,7 +44,7 @@ def times_table(sets: Sequence[DpmSet], folder: Path, seed: int) -> ResultTable:
 
 
 def _set_rows(paper: DpmSet, folder: Path, seed: tuple[int, int]) -> list[dict[str, Cell]]:
-    """Return a row for each method on one set."""
+    """Return one row for each method on one set."""
     records = paper.draw(folder, 0)
     with one_thread():
         found = {
@@ -66,7 +66,7 @@ def _takes(method: str, records: SetDraw) -> bool:
 
 
 def _seconds(method: str, paper: DpmSet, records: SetDraw, seed: tuple[int, int]) -> Iterator[float]:
-    """Yield the processor time of each run; what is compiled has been compiled before, no record is remembered."""
+    """Yield the processor time of each run, without compilation and without cached records."""
     for repeat in range(-1 if method in PRIVATE else 0, REPEATS):
         fresh = replace(records, points=frozen(records.points.copy()))
         begin = time.process_time()

@@ -1,4 +1,4 @@
-"""DPM and what it is compared with on one data set, many times, and the metrics of Liebenow et al.'s section 6."""
+"""Runs of DPM and its comparators on one data set, with the metrics of Liebenow et al.'s section 6."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ def set_runs(
 ) -> list[list[Quality]]:
     """Return, for each of `runs`, every private method with each of its budgets, and KMeans++; the same for any `jobs`.
 
-    A fresh set is drawn again for each run, with its own KMeans; another one's KMeans serves all runs.
+    A `fresh` set is drawn again for each run, with its own KMeans; otherwise, one KMeans is for all runs.
     """
     if paper.fresh:
         fresh = ((paper.draw(folder, seed[-1]), paper.n_clusters, seed, many) for seed, many in runs)
@@ -105,7 +105,7 @@ def _fresh_run(records: SetDraw, n_clusters: int, seed: Seed, epsilons: tuple[fl
 def kmeans_runs(records: SetDraw, n_clusters: int, seed: Seed) -> tuple[Reference, list[Quality]]:
     """Run KMeans++ N_KMEANS times, and once from the true classes' means; return the reference and each ++ run.
 
-    The last, because a start of KMeans++ can leave a cluster without a center of its own.
+    The additional run is there because a start of KMeans++ can leave a cluster without its own center.
     """
     # Slow to load, and needed only here.
     from sklearn.cluster import KMeans
@@ -179,7 +179,7 @@ def quality(method: str, epsilon: float, records: SetDraw, centers: Centers, ref
 
 
 def _silhouette(records: SetDraw, labels: Labels, sample: Labels) -> float:
-    """Return the silhouette of the sampled records; NaN where they are all in one cluster, or each in its own."""
+    """Return the silhouette of the sampled records; NaN if they are all in one cluster, or each in its own cluster."""
     from sklearn.metrics import silhouette_score
 
     chosen = labels[sample]

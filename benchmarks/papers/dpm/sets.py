@@ -1,4 +1,4 @@
-"""The data sets of Liebenow et al.'s table 1 that can be had, and blobs of 10,000 records."""
+"""Available data sets of Liebenow et al.'s table 1, and blobs of 10,000 records."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ class SetDraw(Confidential):
 
     @property
     def delta(self) -> float:
-        """1/(n sqrt n), with the true n as in the paper."""
+        """Return 1/(n sqrt n), with the true n as in the paper."""
         return float(len(self.points) ** -1.5)
 
 
 @dataclass(frozen=True, slots=True)
 class DpmSet:
-    """One data set; `draw(folder, number)` returns its records, another draw for each number where it is `fresh`."""
+    """One data set; `draw(folder, number)` returns its records, with a new draw for each number if it is `fresh`."""
 
     name: str
     # True number, or for Gas the paper's choice. Every method except DPM receives it.
@@ -51,7 +51,7 @@ class DpmSet:
 
 
 def blobs(n: int, d: int, k: int, seed: int) -> SetDraw:
-    """Draw k Gaussians of standard deviation 1 with middles in [-100, 100]^d; the box is that one, too."""
+    """Draw k Gaussians of standard deviation 1 with centers in [-100, 100]^d, which is also the box."""
     # Slow to load, and needed only here.
     from sklearn.datasets import make_blobs
 

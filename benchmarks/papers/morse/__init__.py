@@ -1,4 +1,4 @@
-"""The tables and figures of Byun, Choi & Lee's section 5 and appendix I, made again."""
+"""Reproductions of the tables and figures in Byun, Choi & Lee's section 5 and appendix I."""
 
 import math
 from functools import cache
@@ -32,7 +32,7 @@ MOONS = (
 def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
     """Return all tables, or `only` one, from `n_runs` runs of each setting on each data set of `folder`.
 
-    Raises ValueError for data sets that are missing or unfit, and for a table that is not there.
+    Raises ValueError for data sets that are missing or unsuitable, and for an unknown table.
     """
     sets = {paper.name: read_labelled(paper, folder) for paper in MORSE_SETS}
     seeds = {name: run_seeds(seed, index, n_runs) for index, name in enumerate(sets)}

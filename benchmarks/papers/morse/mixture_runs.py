@@ -1,4 +1,4 @@
-"""Private mixtures with and without the Morse step, many times: what the Morse tables are made of."""
+"""Runs of private mixtures with and without the Morse step, for the Morse tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

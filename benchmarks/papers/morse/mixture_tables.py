@@ -1,4 +1,4 @@
-"""The Morse tables: figure 2, tables 1 and 3, and what figures 4 to 6 show of the sets that are there."""
+"""Morse tables: figure 2, tables 1 and 3, and figures 4 to 6 for the available sets."""
 
 from collections.abc import Mapping, Sequence
 
@@ -94,7 +94,7 @@ def components_table(table_id: str, title: str, paper: MorseSet, found: Found) -
 
 
 def bases_table(found: Mapping[str, tuple[MorseSet, Found]]) -> ResultTable:
-    """Return every base's ARI on every set that is there, by epsilon: figures 4 to 6."""
+    """Return every base's ARI on every available set, by epsilon: figures 4 to 6."""
     rows: list[dict[str, Cell]] = []
     for name, (paper, settings) in found.items():
         for setting, done in settings.items():
@@ -136,7 +136,7 @@ def bases_table(found: Mapping[str, tuple[MorseSet, Found]]) -> ResultTable:
 
 
 def _absent(name: str, base: str) -> dict[str, Cell]:
-    """Return the row of a set that cannot be had."""
+    """Return the row of an unavailable set."""
     empty = dict.fromkeys(("epsilon", "components", "paper", *(column.key for column in ARI_COLUMNS)))
     return {"set": name, "base": BASES[base], "figure": FIGURES[base], **empty, "variant": NO_DATA}
 

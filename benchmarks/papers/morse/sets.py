@@ -1,4 +1,4 @@
-"""The labelled data sets of Byun, Choi & Lee's table 2, and the ARI that the paper prints for two of them."""
+"""Labeled data sets of Byun, Choi & Lee's table 2, and the paper's ARI for two of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -62,8 +62,8 @@ MORSE_SETS = (SHUTTLE, MAGIC, PULSAR)
 def read_labelled(paper: MorseSet, folder: str | Path) -> LabelledRecords:
     """Read one set from `folder` and scale every column to [-1, 1] by its own extremes, as in the paper.
 
-    The extremes are two records' values: not private. Raises ValueError for a file that is missing, is no table, or
-    has no column of labels, and for a constant column.
+    The extremes are values of records, so they are not private. Raises ValueError for a file that is missing, is not a
+    table, or has no column of labels, and for a constant column.
     """
     data = read_file(find_file(paper.name, paper.file, folder), label=LABEL)
     if data.labels is None:

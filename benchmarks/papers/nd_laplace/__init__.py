@@ -1,4 +1,4 @@
-"""The tables and figures of van der Ende's thesis, section 5.4, made again."""
+"""Reproductions of the tables and figures in section 5.4 of van der Ende's thesis."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -37,8 +37,8 @@ EXTREMES = "The box is the data's own extremes, as in the thesis: that is not pr
 def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
     """Return all tables, or `only` one, from `n_runs` releases of each set, domain and epsilon.
 
-    `folder` holds the real sets. Raises ValueError for data sets that are missing or unfit, and for a table that is not
-    there.
+    `folder` contains the real sets. Raises ValueError for data sets that are missing or unsuitable, and for an unknown
+    table.
     """
     sets = {paper.name: read_thesis_set(paper, folder) for paper in THESIS_SETS}
 
@@ -62,7 +62,7 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = N
 
 
 def error_table(records: ThesisRecords, found: Found) -> ResultTable:
-    """Return table 5.4: the least two-point error over all pairs, and the distance that records move."""
+    """Return table 5.4: the smallest two-point error over all pairs, and the displacement of records."""
     rows = []
     for epsilon, error, distance in zip(EPSILONS, PAPER_ERROR, PAPER_DISTANCE, strict=True):
         done = found["Set 1", "redraw", epsilon]

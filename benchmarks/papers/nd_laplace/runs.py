@@ -1,4 +1,4 @@
-"""Perturb, cluster and compare with the clean clusters, many times: what the nD-Laplace tables are made of."""
+"""Runs that perturb, cluster and compare with the clean clusters, for the nD-Laplace tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def all_runs(
     jobs: int = 1,
     title: str = "a set",
 ) -> tuple[tuple[LaplaceRun, ...], ...]:
-    """Return for each of `settings` (domain, epsilon) one run for each of `seeds`; the same for any `jobs`."""
+    """Return, for each of `settings` (domain, epsilon), one run for each of `seeds`; the same for any `jobs`."""
     tasks = ((records, settings, seed) for seed in seeds)
     done = all_of(_of_seed, tasks, len(seeds), jobs=jobs, title=title)
     return tuple(zip(*done, strict=True))
@@ -77,7 +77,7 @@ def one_run(records: ThesisRecords, domain: str, epsilon: float, seed: int, clea
 
 
 def all_labels(points: Points, records: ThesisRecords, seed: int) -> dict[str, Labels]:
-    """Return the labels of `points` (n, d) by each of METHODS; of larger sets the same random records each time."""
+    """Return the labels of `points` (n, d) by each of METHODS; for larger sets, of the same random records."""
     order = np.random.default_rng([seed, 2]).permutation(len(points))
     k = records.n_clusters
     return {

@@ -1,4 +1,4 @@
-"""The data sets of van der Ende's thesis: three synthetic ones, Lsun, seeds and heart (UCI cardiotocography)."""
+"""Data sets of van der Ende's thesis: three synthetic sets, Lsun, seeds and heart (UCI cardiotocography)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ HALF = 10.0 + 4 * DEVIATION
 
 @dataclass(frozen=True, slots=True)
 class ThesisSet:
-    """One set; `number` is for the synthetic ones, `file` (without suffix) for the others."""
+    """One set; synthetic sets have a `number`, the others a `file` (without suffix)."""
 
     name: str
     n_clusters: int
@@ -53,7 +53,7 @@ THESIS_SETS = (
 
 
 def thesis_set(number: int, *, seed: int = SEED) -> Dataset:
-    """Draw synthetic set 1, 2 or 3 in its public box [-12.4, 12.4]^d. Raises ValueError for another number."""
+    """Draw synthetic set 1, 2 or 3 in its public box [-12.4, 12.4]^d. Raises ValueError for a different number."""
     if number not in DIMENSIONS:
         raise ValueError(f"number was {number}, but the thesis has the sets {', '.join(map(str, DIMENSIONS))}.")
     d = DIMENSIONS[number]

@@ -1,4 +1,4 @@
-"""The experiments of Schnapp & Sabato's section 6 and appendix C, made again as far as their data can be had."""
+"""Reproductions of Schnapp & Sabato's experiments in section 6 and appendix C, as far as their data are available."""
 
 from functools import cache, partial
 from itertools import permutations
@@ -66,7 +66,7 @@ TIMED = (*BY_T, next(pair for pair in REAL_PAIRS if pair.name == "Office dslr â†
 def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
     """Return all tables, or `only` one, from `n_runs` draws of each pair.
 
-    Raises ValueError for data sets that are missing from `folder`, and for a table that is not there.
+    Raises ValueError for data sets that are missing from `folder`, and for an unknown table.
     """
     for pair in REAL_PAIRS:
         # Finds a missing file before minutes are spent.

@@ -1,4 +1,4 @@
-"""The tables of source-target clustering: who closes the gap, cost by k, NAS by t."""
+"""Tables of source-target clustering: closed gap by method, cost by k, NAS by t."""
 
 from collections.abc import Sequence
 
@@ -93,7 +93,7 @@ def times_table(found: Sequence[RunTime], *notes: str) -> ResultTable:
 
 
 def orderings_table(synthetic: Sequence[PairOutcome], real: Sequence[PairOutcome], k: int) -> ResultTable:
-    """Return for each pair and budget which share of the gap between Cluster T and non-private STC a method closes."""
+    """Return the share of the gap between Cluster T and non-private STC that a method closes, by pair and budget."""
     rows: list[dict[str, Cell]] = []
     usual = [one for one in (*synthetic, *real) if one.setting.coreset == (one.setting.method in CORED)]
     chosen = [one for one in usual if one.k == k]
@@ -145,7 +145,7 @@ def orderings_table(synthetic: Sequence[PairOutcome], real: Sequence[PairOutcome
 
 
 def absent_row(pair: str) -> dict[str, Cell]:
-    """Return the row of the paper's comparator that is not built."""
+    """Return the row of the paper's comparator that is not implemented."""
     row: dict[str, Cell] = {"set": pair, "budget": NO_BUDGET, "method": f"{RIVALS['dp_gan']} (absent)"}
     return row | dict.fromkeys(("closed", "closed_low", "closed_high", "wins"))
 

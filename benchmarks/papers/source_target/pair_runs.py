@@ -1,4 +1,4 @@
-"""Source-target clustering and its rivals on one pair, many times: what its tables are made of."""
+"""Runs of source-target clustering and its comparators on one pair, for its tables."""
 
 import math
 import time
@@ -40,7 +40,7 @@ CORED = ("nna", "nas")
 
 @dataclass(frozen=True, slots=True)
 class PairSpec:
-    """One pair of a table; `draw(folder, rng=rng)` returns it, another draw or projection for each run."""
+    """One pair of a table; `draw(folder, rng=rng)` returns it, with a new draw or projection for each run."""
 
     name: str
     draw: Callable[..., SourceTarget]
@@ -142,9 +142,9 @@ def timed(pair: PairSpec, folder: Path, settings: Sequence[PairSetting], k: int,
 
 
 def settings_of(methods: Iterable[str], *, ablation: bool = False, ts: Sequence[int] = (T,)) -> list[PairSetting]:
-    """Return every setting of some methods: NNA and NAS with the coreset, the rivals without; `ablation`: also turned.
+    """Return every setting of some methods: NNA and NAS with the coreset, the comparators without it.
 
-    What has no budget, coreset or t stands once.
+    With `ablation`, also the reverse. Methods without a budget, coreset or t appear once.
     """
     made: dict[PairSetting, None] = {}
     for method in methods:
@@ -157,7 +157,7 @@ def settings_of(methods: Iterable[str], *, ablation: bool = False, ts: Sequence[
 
 
 def _released(data: SourceTarget, setting: PairSetting, rng: np.random.Generator) -> Points:
-    """Return S' (m', d) in the ball's unit; nothing for Cluster T."""
+    """Return S' (m', d) in the ball's unit; empty for Cluster T."""
     if setting.method in ("nonprivate", "cluster_t"):
         return np.empty((0, data.box.d))
     epsilon, rho = (BUDGETS[setting.budget].get(name) for name in ("epsilon", "rho"))
@@ -189,7 +189,7 @@ def _cost(unit: Points, ceilings: FloatArray, chosen: Labels) -> float:
 
 
 def _accuracy(data: SourceTarget, unit: Points, source: Points, chosen: Labels) -> float:
-    """Return the share of targets whose nearest point of S and T_k has their own class; chosen targets do not count."""
+    """Return the share of targets whose nearest point of S and T_k has the same class; chosen targets do not count."""
     if data.source_labels is None or data.target_labels is None or len(chosen) == len(unit):
         return math.nan
     known = np.concatenate([source, unit[chosen]])

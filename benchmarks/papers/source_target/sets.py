@@ -1,6 +1,6 @@
 """Source-target pairs of real records: MNIST, Office-Caltech and superconductors, read from a folder of files.
 
-Scale and ball are the records' own extremes, as in the paper: not private.
+Scale and ball come from the records' own extremes, as in the paper, so they are not private.
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ QUARTILES = ("low", "middle-low", "middle-high", "high")
 
 
 def mnist(folder: str | Path, source_digit: int, target_digit: int, *, rng: np.random.Generator) -> SourceTarget:
-    """Read the test images of two digits, projected to 8 axes; classes are digits. Raises ValueError for no file."""
+    """Read the test images of two digits, projected to 8 axes; classes are digits. Raises ValueError if missing."""
     arrays = _arrays(folder, "mnist_t10k.npz", ("X", "y"))
     classes = arrays["y"]
     both = [arrays["X"][classes == digit].astype(np.float64) / 255.0 for digit in (source_digit, target_digit)]
@@ -38,7 +38,7 @@ def office(folder: str | Path, source: str, target: str, *, rng: np.random.Gener
 def superconductivity(folder: str | Path, source: str, target: str, *, rng: np.random.Generator) -> SourceTarget:
     """Read two of QUARTILES of the critical temperature, with standardized columns projected to 8 axes.
 
-    Which column the paper splits by is unknown; the temperature is ours. Raises ValueError for a missing file.
+    The paper's column for the split is unknown; the temperature is our choice. Raises ValueError for a missing file.
     """
     path = Path(folder) / "superconductivity_sample.csv.gz"
     if not path.is_file():
@@ -52,7 +52,7 @@ def superconductivity(folder: str | Path, source: str, target: str, *, rng: np.r
 def _projected(
     title: str, both: list[FloatArray], labels: tuple[Labels | None, Labels | None], *, rng: np.random.Generator
 ) -> SourceTarget:
-    """Project source and targets by one public random matrix; the ball is the records' own, as in the paper."""
+    """Project source and targets by one public random matrix; the ball is from the records, as in the paper."""
     matrix = rng.standard_normal((both[0].shape[1], PROJECTED)) / np.sqrt(PROJECTED)
     source, targets = (algebra.product(points, matrix) for points in both)
     every = np.concatenate([source, targets])
@@ -66,7 +66,7 @@ def _projected(
 
 @lru_cache(maxsize=1)
 def _materials(path: Path, changed: int) -> tuple[FloatArray, FloatArray]:
-    """Read the standardised features (m, d) and the critical temperatures (m,), once for all pairs and draws."""
+    """Read the standardized features (m, d) and the critical temperatures (m,), once for all pairs and draws."""
     # Part of the cache key: a rewritten file is read again.
     del changed
     table = read_table(path)
