@@ -22,8 +22,8 @@ SMALL = 2_000
 PRODUCT = 512
 # Numbers of iterations for the slope.
 FEW, MANY = 5, 25
-# 0.84 on a quiet machine: a record's answer is the same whoever the others are, which products of matrices do not keep,
-# and for 2,000 records and few centers there is little to gain over them.
+# 0.84 on a quiet machine. Here a record's result does not depend on the other records, unlike with matrix products, and
+# for 2,000 records and few centers there is little to gain over them.
 MOST_ASSIGNMENT = 0.9
 # Limit for a run and its trace, so that a slider feels immediate.
 CLICK_MS = 15.0

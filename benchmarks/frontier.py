@@ -36,7 +36,7 @@ EPSILONS = (1.0, 0.1, 10.0)
 LONGEST = 30.0
 # After this time, no further run of a peer on a set begins, s of processor time.
 PATIENCE = 60.0
-# Methods whose epsilon is the budget of the whole run, not one per distance or per step.
+# Methods with an epsilon for the whole run, not per unit of distance or per step.
 OURS = tuple(
     key for key, entry in ENTRIES.items() if not entry.per_distance and "budget" not in dict(entry.entry.fields)
 )
@@ -44,7 +44,7 @@ MORSE = ENTRIES["morse"].name
 # Methods that choose the number of centers.
 OWN_K = tuple(ENTRIES[key].name for key in ("dpm", "dpm_published"))
 
-# Files of the folder, without their ending, and k where the set has no classes. All numeric columns are features.
+# File names without suffix -> k for a set without classes. All numeric columns are features.
 SETS: dict[str, int | None] = {
     "iris": None,
     "mall_customers": 5,

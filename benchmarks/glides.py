@@ -35,7 +35,7 @@ MARK = "glided"
 # Names of browsers' tasks.
 TASKS = ("RunTask", "ThreadControllerImpl::RunTask")
 
-# Resolves to the longest frame, ms, of the next glide of a picture; null without one.
+# Resolves to the longest frame, ms, of a picture's next glide, or to null if there is none.
 GLIDE = """(picture) => new Promise((done) => {
   const begin = performance.now();
   const frames = [];
@@ -53,7 +53,7 @@ GLIDE = """(picture) => new Promise((done) => {
   };
   requestAnimationFrame(next);
 })"""
-# The longest frame, ms, of a page at rest, for as long as a glide takes.
+# Resolves to the longest frame, ms, of a page at rest, over the duration of a glide.
 REST = """() => new Promise((done) => {
   const stamps = [];
   const next = (now) => {

@@ -18,8 +18,8 @@ from dpviz.baselines.eugkm import Params, fit
 from dpviz.core import Box, Centers, Points
 from dpviz.solvers import assign
 
-# A run with its trace. The nested grid has nearly twice as many cells as the even one, counts the records three times,
-# and exchanges centers between starts.
+# Limit for a run with its trace. The nested grid has nearly twice as many cells as the even grid, counts the records
+# three times, and exchanges centers between starts.
 RUN_MS = {"even": 20.0, "nested": 60.0}
 # n -> draws of every kind of data.
 SEEDS = {150: 50, 1000: 40, 10_000: 12, 100_000: 5}

@@ -40,7 +40,7 @@ def fit(
         )
     noise = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / epsilon)
     noisy = laplace(nonprivate_counts(points, box), scale=noise.scale, rng=rng)
-    # A cell below the largest noise of so many empty ones says nothing.
+    # A count below the largest expected noise of this many empty cells has no information.
     kept = np.flatnonzero(noisy > np.log(len(noisy)) / epsilon)
     if len(kept) < n_clusters:
         kept = np.argsort(-noisy)[:n_clusters]

@@ -44,7 +44,7 @@ MADE_ROWS = 500_000
 MOST_GROWTH = 1.05
 N_BLOBS, SPREAD = 16, 0.05
 
-# name -> (module, columns, fields of Params). Passes are fixed, so that time per record is the same for every n.
+# name -> (module, columns, fields of Params). Passes are fixed, so the time per record is the same for every n.
 CASES: dict[str, tuple[ModuleType, int, dict[str, Any]]] = {
     "DPLloyd": (dplloyd, 10, {"n_clusters": 16, "n_iterations": 5, "start_seed": 0}),
     "EUGkM": (eugkm, 2, {"n_clusters": 16, "start_seed": 0}),
@@ -119,7 +119,7 @@ def measured(folder: Path, records: int, names: list[str], done: set[tuple[str, 
             path = folder / f"records_{d}_{records // share}.parquet"
             make(path, records // share, d)
             for name in left:
-                # A process of its own: a peak is that of a whole process.
+                # A separate process, because the peak memory is for a whole process.
                 with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                     yield pool.submit(run, name, path).result()
             path.unlink()

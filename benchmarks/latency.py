@@ -80,7 +80,7 @@ SHOWN = ".dpviz-live:is([data-dpviz-key=picture], [data-dpviz-key=other])"
 # 95th percentile, for up to 10,000 records.
 MOST_STEP_MS = 60.0
 MOST_LATENCY_MS = 100.0  # 95th percentile
-# Two methods side by side are two runs and two pictures, and the figure is the later one's.
+# Two methods side by side need two runs and two pictures; the figure is for the later picture.
 MOST_STEP_OF_TWO_MS, MOST_LATENCY_OF_TWO_MS = 80.0, 130.0
 MOST_FRAME_MS = 1000.0 / 30.0
 # A display with 60 frames per second leaves no more time.

@@ -1,6 +1,6 @@
 """Scripts that the latency benchmark runs in the page: time stamps of a move, and a drag on the scrubber."""
 
-# Time stamps of the last move, all of the page's own clock; of two pictures beside each other, the later one's.
+# Time stamps of the last move, all by the page's own clock; for two pictures side by side, of the later picture.
 WATCH = """pictures => {
   const times = window.dpvizTimes = {};
   const waiting = new Set();
@@ -19,7 +19,7 @@ WATCH = """pictures => {
     });
   }).observe(picture, { attributeFilter: ["data-dpviz-drawn"] });
 }"""
-# Wait without asking in every frame, which would have the browser make frames; nothing after some ms without a picture.
+# Wait without polling every frame, which would make the browser draw; returns nothing after some ms without a picture.
 MOVED = """async (forMs) => {
   const { moved } = dpvizTimes;
   const late = new Promise((done) => setTimeout(() => done("late"), forMs));
@@ -27,14 +27,14 @@ MOVED = """async (forMs) => {
   const { done, moved: _, ...times } = dpvizTimes;
   return times;
 }"""
-# Half across the slider, to another value each time, as a click does it.
+# Move halfway across the slider, to a new value each time, like a click.
 JUMP = """(input, number) => {
   const tell = (type) => input.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
   tell("pointerdown");
   input.value = String(1 + Math.floor(number / 2) + (number % 2) * Math.floor(Number(input.max) / 2));
   for (const type of ["input", "pointerup", "change"]) tell(type);
 }"""
-# When questions leave and answers arrive, to tell the server's share from the browser's: a picture can come either way.
+# Times of requests and answers, to separate the server's share from the browser's share; pictures come in two ways.
 SOCKET = """
 const fetchPlainly = window.fetch;
 window.fetch = async (...given) => {
@@ -66,7 +66,7 @@ window.WebSocket = class extends Plain {
 };
 """
 
-# Drag a picture's scrubber for some milliseconds; returns the frames drawn in a second.
+# Drag a picture's scrubber for some milliseconds; returns the frames drawn per second.
 DRAG = """async (picture, forMs) => {
   const range = picture.querySelector("input[type=range]");
   const drawn = () => Number(picture.dataset.dpvizFrames ?? 0);

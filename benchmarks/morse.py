@@ -54,7 +54,7 @@ def labels(n: int, d: int, n_components: int) -> Measure:
 BENCHMARKS = (
     Benchmark("transition points, K=9 d=2", lambda: search(9, 2), budget=15.0),
     Benchmark("transition points, K=20 d=2", lambda: search(20, 2), budget=60.0),
-    # 116 to 123 ms by BLAS, whose last bits depend on the processor; 127 to 134 by sums in one order.
+    # 116 to 123 ms with BLAS, whose last bits depend on the processor; 127 to 134 ms with sums in one order.
     Benchmark("transition points, K=16 d=10", lambda: search(16, 10), budget=150.0),
     Benchmark("DPMoG-hard, 10 passes, n=10,000 d=2 K=8", lambda: private_mixture(10_000, 2, 8, 21), budget=25.0),
     Benchmark("DPMoG-hard, 10 passes, n=100,000 d=10 K=16", lambda: private_mixture(100_000, 10, 16, 3), budget=1200.0),

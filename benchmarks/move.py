@@ -22,9 +22,9 @@ WARM_UP = 2
 SMALL = 500
 # Leaves 30 of the 100 ms for the browser and the round trip.
 MOST_MS = 70.0
-# At a large ε its grid has up to 65,536 cells, nearly as many as there are records, and a search from several starts
-# goes through them again and again. Both cores of a machine share the counting, and this adds up what they do. So it
-# does for the mixture of Morse.
+# At a large ε the grid has up to 65,536 cells, nearly as many as there are records, and a search from several starts
+# visits them repeatedly. Both cores of a machine share the counting, and this figure is their sum. The same holds for
+# the mixture of Morse.
 OWN_MS = {("EUGkM", SIZES[-1]): 150.0, ("Morse", SIZES[-1]): 85.0}
 
 
@@ -38,7 +38,7 @@ def offered(mode: str, n: int) -> Any:
     app.query_params.update({"data": "blobs", "n": str(n), "noise_seed": str(seed), **rest})
     app.switch_page(f"pages/{name}.py")
     app.run()
-    # Without a server it misses the session, at every move. Streamlit sets each logger's level as it makes it.
+    # Without a server, the logger reports a missing session at every move. Streamlit sets its level when it makes it.
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").setLevel(logging.ERROR)
     return app.session_state["dpviz:ahead"]
 

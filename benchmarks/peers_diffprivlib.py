@@ -32,7 +32,7 @@ def main(path: str, k: int, epsilon: float, n_seeds: int) -> dict[str, object]:
     of_count, of_sum = model._split_epsilon(d, n_iterations)
     return {
         "runs": runs,
-        # A record is in one cluster, and in each of its d sums.
+        # A record is in one cluster, and in each of that cluster's d sums.
         "looked_into": {"handed_out": n_iterations * (of_count + d * of_sum), "untouched": untouched},
         "versions": {"diffprivlib": diffprivlib.__version__, "scikit_learn_of_diffprivlib": sklearn.__version__},
     }

@@ -28,7 +28,7 @@ MOONS, MOON_ARI = (2_500, 5_000, 10_000, 20_000, 40_000), 0.9
 # Largest standard deviation of a cluster, relative to the box.
 WIDEST = 0.03
 
-# Name -> records of each cluster, and features.
+# name -> (records of each cluster, number of features)
 MADE: dict[str, tuple[Sequence[int], int]] = {
     "8 clusters of unequal sizes": ((2000, 1000, 600, 400, 300, 200, 150, 100), 2),
     "8 clusters of unequal sizes, 5 features": ((2000, 1000, 600, 400, 300, 200, 150, 100), 5),

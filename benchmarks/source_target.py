@@ -56,7 +56,7 @@ def selection(n: int) -> Measure:
 def select_once(n: int) -> float:
     """Select once and return the peak memory of this process, MB; Linux only."""
     select_centers(*problem(n), K, rng=np.random.default_rng(0))
-    # Not getrusage: its maximum is handed on by the parent, whatever the child needs.
+    # Not getrusage, because a child inherits its maximum from the parent.
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text("ascii"))
     assert found is not None
     return int(found[1]) / MEGABYTE

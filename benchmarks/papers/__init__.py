@@ -25,7 +25,7 @@ class PaperTables:
 
     title: str
     source: str
-    # (folder of the data sets, runs, seed, processes, id of the only table that is wanted, None: all)
+    # (folder of the data sets, runs, seed, processes, id of the only requested table or None for all)
     make: Callable[[Path, int, int, int, str | None], tuple[ResultTable, ...]]
     # Runs of each setting, unless stated otherwise.
     runs: int
@@ -80,10 +80,10 @@ def reproduce(
         if value < least:
             raise ValueError(f"{option} was {value}, but it must be >= {least}.")
     chosen = PAPERS[name]
-    # One thread for each process: the figures are the same for any number of them, and more would get in the way.
+    # One thread per process. The figures do not depend on it, and more threads would compete.
     with one_thread(), parallel_config("loky", inner_max_num_threads=1):
         tables = chosen.make(folder, runs, seed, jobs, table)
-    # A folder of this machine says nothing to a reader, so the command names neither.
+    # The command names no folder of this machine, because it means nothing to a reader.
     only = "" if table is None else f" --table {table}"
     command = f"python -m benchmarks.papers {name} --data data --out {_relative(out)}{only} --runs {runs}"
     return Report(

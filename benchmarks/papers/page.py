@@ -29,7 +29,7 @@ td.number { text-align: right; }
 
 def write_page(reports: Mapping[str, Report], path: Path) -> None:
     """Write the page of `reports`, which are by the name of their system, in their order."""
-    # No script, no address: a browser asks nobody for anything.
+    # No scripts and no URLs, so a browser loads nothing.
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     contents = "".join(
         f'<li><a href="#{escape(name)}">{escape(found.title)}</a></li>' for name, found in reports.items()

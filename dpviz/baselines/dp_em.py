@@ -144,7 +144,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     release = MixtureRelease(centers=last.centers, noisy_counts=last.counts, mixture=last.mixture)
     words = "Gaussian DP of counts, sums and second moments"
     claim = Claim(params.epsilon, run.most_delta, run.adjacency, words, delta_in_run=run.delta)
-    # A given delta needs no number of records.
+    # A given delta does not need the number of records.
     known = size_caveats(params.n_public, run.adjacency) if params.delta is None else ()
     caveats = (LOCAL_CAVEAT, *delta_caveats(params.delta, params.n_public, run.adjacency), *known, SUMS_CAVEAT)
     events = tuple(event for step in trace for event in step.events)

@@ -110,7 +110,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         centers=frozen(box.clip(box.from_unit(last.released_centers))), n_blocks=len(last.nonprivate_block_centers)
     )
     claim = Claim(params.epsilon, 0.0, adjacency, "each record draws one block; Laplace noise on the blocks' mean")
-    # A given number of blocks needs no number of records.
+    # A given number of blocks does not need the number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
     guarantee = Guarantee(as_stated(claim, PAPER), claim, (ORDER_CAVEAT, *known, SUMS_CAVEAT), DIFFERS)
     return Result(release, trace, last.events, guarantee)

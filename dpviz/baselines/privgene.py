@@ -133,7 +133,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         row[:] = step.population[step.chosen]
     release = GeneRelease(centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))), parents=frozen(parents))
     claim = Claim(params.epsilon, 0.0, adjacency, "every pick is an exponential mechanism of sensitivity d")
-    # A given number of rounds needs no number of records.
+    # A given number of rounds does not need the number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
     guarantee = Guarantee(as_stated(claim, PAPER), claim, (RULE_CAVEAT, *known, CHOICES_CAVEAT), DIFFERS)
     return Result(release, trace, events, guarantee)

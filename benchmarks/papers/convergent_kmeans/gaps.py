@@ -151,7 +151,7 @@ def _results(records: SetRecords, question: FamilyQuestion, seed: int) -> Iterat
 def configure(method: str, question: FamilyQuestion) -> tuple[Any, Any]:
     """Return (algorithm, its Params) for one of METHODS."""
     values: dict[str, object] = {"n_clusters": question.n_clusters, "start_seed": question.start_seed}
-    # The other methods start by themselves.
+    # The other methods choose their own start.
     if method not in ("gupt", "privgene", "eugkm"):
         values["start"] = "records"
     if method in STRATEGIES:

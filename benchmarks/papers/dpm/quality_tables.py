@@ -17,7 +17,7 @@ Found = Mapping[str, Sequence[Quality]]
 SET, METHOD = Column("set", "Data set"), Column("method", "Method")
 PER_INERTIA, PER_BOX = "× KMeans", "of the box's diagonal"
 TOLD = ("published", "repaired")
-# (set, method) -> what the methods' own code gives, from runs that were made once for comparison
+# (set, method) -> result of the methods' own code, from runs made once for comparison
 PEERS: Mapping[tuple[str, str], str] = {
     (
         "Synth-10d",

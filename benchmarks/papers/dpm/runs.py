@@ -31,7 +31,7 @@ GRID_AXES = 3
 KMEANS = "kmeans"
 # Seed of the command, number of the set, number of the run.
 Seed = tuple[int, int, int]
-# method -> what to call it; the order is that of every table
+# method -> title, in the order of every table
 METHODS: Mapping[str, str] = MappingProxyType(
     {
         KMEANS: "KMeans++ (no privacy)",

@@ -21,7 +21,7 @@ EPSILONS = (10.0, 5.0, 2.0, 1.0)
 COMPONENTS = (6, 10, 15, 20)
 # Factor on the runs on the moons, which are judged by a share. Our choice.
 MOONS_SHARE = 5
-# Figure 2 has 6 to 8 components; the others are ours: more components along each moon, fewer passes for the noise.
+# Figure 2 has 6 to 8 components. Our additions: more components along each moon, fewer passes for the noise.
 MOONS = (
     *(MixtureSetting(estimator, epsilon, k) for epsilon in (1.0, 10.0) for k in (6, 8) for estimator in VARIANTS),
     *(MixtureSetting(estimator, 1.0, 22, n_iterations=2) for estimator in VARIANTS),

@@ -13,7 +13,7 @@ from dpviz.data.synthetic import MOONS_NOISE, MOONS_RECORDS, moons
 # Missing sets of table 2. The last one is t-SNE of private records, which no guarantee covers.
 MISSING = ("EMG", "Sloan", "USPS")
 
-# (epsilon, K_0) -> ARI of DPMoG-hard-Morse, a mean of 5 runs
+# (epsilon, K_0) -> ARI of DPMoG-hard-Morse, mean of 5 runs
 PULSAR_ARI = {
     **{(10.0, 6): 0.754277, (10.0, 10): 0.754838, (10.0, 15): 0.766507, (10.0, 20): 0.728404},
     **{(5.0, 6): 0.694178, (5.0, 10): 0.673453, (5.0, 15): 0.659280, (5.0, 20): 0.664384},

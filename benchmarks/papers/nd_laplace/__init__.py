@@ -20,7 +20,7 @@ SOURCE = f"{PAPER}, section 5.4"
 # Section 5.3.2.
 RUNS = 10
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
-# Table 5.4, where the row of 2.5 is a second 2.
+# Table 5.4, in which the row for 2.5 is labeled 2 again.
 PAPER_ERROR = (
     *(0.447944, 0.397897, 0.309593, 0.240543, 0.189171, 0.151567),
     *(0.067893, 0.043456, 0.032263, 0.025261, 0.020199),

@@ -179,7 +179,7 @@ def _released(data: SourceTarget, setting: PairSetting, rng: np.random.Generator
 
 
 def _select(unit: Points, released: Points, ks: Sequence[int], weights: FloatArray | None = None) -> dict[int, Labels]:
-    # Only samples of many targets are drawn with it, and no set here has so many.
+    # It only draws samples from many targets, and no set here has that many.
     chosen = select_several(unit, released, ks, weights=weights, rng=np.random.default_rng(0))
     return dict(zip(ks, chosen, strict=True))
 
