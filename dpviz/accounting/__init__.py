@@ -1,6 +1,7 @@
 """Calibration and composition. Events are facts; accounting adds them up; every account names its adjacency."""
 
-from dpviz.accounting import budgets as budgets  # registers the check of open budgets in every process
+# Registers the check of open budgets in every process.
+from dpviz.accounting import budgets as budgets
 from dpviz.accounting.closed_forms import (
     gaussian_sigma,
     gdp_delta,

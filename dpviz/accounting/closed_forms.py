@@ -11,10 +11,13 @@ import scipy
 
 from dpviz.core import Budget
 
-# Below this mu the difference of two Mills ratios is taken as a derivative (error mu^2/24), above it directly. Ours.
+# Below this mu, the difference of two Mills ratios is computed as a derivative (error mu^2/24), above it directly. Our
+# choice.
 SMALL_MU = 1e-5
-RELATIVE_TOLERANCE = 1e-14  # of the root finder; ours
-CACHED_ROOTS = 1024  # every run of one setting needs the same ones; ours
+# Relative tolerance of the root finder. Our choice.
+RELATIVE_TOLERANCE = 1e-14
+# Number of cached roots: every run of one setting needs the same ones. Our choice.
+CACHED_ROOTS = 1024
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
@@ -41,7 +44,8 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     target = math.log(delta)
     if _log_gdp_delta(mu, 0.0) <= target:
         return 0.0
-    enough = zcdp_epsilon(mu**2 / 2, delta)  # a valid, larger epsilon, so the root is below it
+    # A valid, larger epsilon, so the root is below it.
+    enough = zcdp_epsilon(mu**2 / 2, delta)
     return float(
         scipy.optimize.brentq(
             lambda e: _log_gdp_delta(mu, e) - target, 0.0, enough, xtol=1e-300, rtol=RELATIVE_TOLERANCE, maxiter=500
@@ -60,7 +64,8 @@ def gdp_mu(budget: Budget) -> float:
     if budget.delta == 0:
         raise ValueError("delta was 0, but Gaussian noise needs delta > 0. Choose a delta below 1/n, or Laplace noise.")
     target = math.log(budget.delta)
-    low = math.sqrt(2 * zcdp_rho_for(budget))  # mu^2/2 = rho keeps the budget with room to spare
+    # mu^2/2 = rho keeps the budget with room to spare.
+    low = math.sqrt(2 * zcdp_rho_for(budget))
     high = 2 * low
     while _log_gdp_delta(high, budget.epsilon) < target:
         high *= 2
@@ -74,8 +79,8 @@ def gdp_mu(budget: Budget) -> float:
 def gaussian_sigma(l2_sensitivity: float, budget: Budget, *, n_releases: int = 1) -> float:
     """Return the least sigma with which `n_releases` releases together keep `budget`: sqrt(n) s / mu(budget).
 
-    `l2_sensitivity` >= 0 is that of each release, in its unit, for the adjacency that the budget is meant for; sigma
-    has the same unit and is 0 at epsilon = infinity. Raises ValueError at delta = 0 and for n_releases < 1.
+    `l2_sensitivity` >= 0 is the sensitivity of each release, in its unit, for the budget's adjacency; sigma has the
+    same unit and is 0 at epsilon = infinity. Raises ValueError at delta = 0 and for n_releases < 1.
     Source: Balle & Wang 2018, theorem 9, with the composition of Dong, Roth & Su 2022, corollary 3.3.
     """
     if n_releases < 1:
@@ -101,14 +106,14 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 def zcdp_rho_for(budget: Budget) -> float:
     """Return the largest rho with `zcdp_epsilon(rho, delta)` <= epsilon: (sqrt(L + eps) - sqrt(L))^2, L = ln(1/delta).
 
-    0 at delta = 0, where no rho > 0 is enough; infinite for an infinite epsilon.
+    It is 0 at delta = 0, because no rho > 0 is small enough, and infinite for an infinite epsilon.
     """
     if math.isinf(budget.epsilon):
         return math.inf
     if budget.delta == 0:
         return 0.0
     log_inverse = math.log(1 / budget.delta)
-    # The difference of roots as a quotient: exact also when epsilon is far below ln(1/delta).
+    # The difference of roots as a quotient, which is exact even if epsilon is far below ln(1/delta).
     root = budget.epsilon / (math.sqrt(log_inverse + budget.epsilon) + math.sqrt(log_inverse))
     return root**2
 
@@ -120,7 +125,8 @@ def _log_gdp_delta(mu: float, epsilon: float) -> float:
     if math.isinf(mu):
         return 0.0
     u, v = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    log_density = -(u**2) / 2 - math.log(2)  # of phi(u), on the scale of erfcx(x) = 2 e^(x^2) Phi(-sqrt(2) x)
+    # ln of phi(u), on the scale of erfcx(x) = 2 e^(x^2) Phi(-sqrt(2) x).
+    log_density = -(u**2) / 2 - math.log(2)
     if u < 0 and mu >= SMALL_MU:
         # The first term is at least 1/2 here and the second is smaller: ln(a - b) = ln a + ln(1 - b/a).
         log_first = float(scipy.special.log_ndtr(-u))
@@ -131,7 +137,8 @@ def _log_gdp_delta(mu: float, epsilon: float) -> float:
         difference = float(scipy.special.erfcx(u / math.sqrt(2)) - scipy.special.erfcx(v / math.sqrt(2)))
     else:
         middle = (u + v) / math.sqrt(8)
-        slope = 2 * middle * float(scipy.special.erfcx(middle)) - 2 / math.sqrt(math.pi)  # derivative of erfcx
+        # Derivative of erfcx.
+        slope = 2 * middle * float(scipy.special.erfcx(middle)) - 2 / math.sqrt(math.pi)
         difference = -slope * mu / math.sqrt(2)
     return log_density + math.log(difference) if difference > 0 else -math.inf
 

@@ -1,9 +1,9 @@
-"""Sums of events: pure epsilon, zCDP's rho and privacy loss distributions, beside the claim that they have to keep.
+"""Sums of events: pure epsilon, zCDP's rho and privacy loss distributions, and the claim that they have to keep.
 
-Events compose in sequence and in parallel, under either adjacency. Privacy loss distributions are the sharp account,
-with Google's dp-accounting, off the slider's path: importing it takes most of a second, so it happens inside the
-functions. Each step's distribution is built from our own sensitivity and composed; adjacency is settled here first,
-never by dp-accounting. Distributions are pessimistic: every figure is an upper bound, tight to about the
+Events compose in sequence and in parallel, under either adjacency. Privacy loss distributions are the sharp account.
+They use Google's dp-accounting, never while a slider moves: importing it takes most of a second, so it happens inside
+the functions. Each step's distribution is built from the event's sensitivity and composed. Adjacency is resolved here
+first, never by dp-accounting. Distributions are pessimistic: every figure is an upper bound, tight to about the
 discretization, with a floor of about 1e-15 in delta.
 """
 
@@ -33,12 +33,18 @@ from dpviz.accounting.events import (
 from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, functions
 from dpviz.core.limits import ROUNDING
 
-Cost = Callable[[Leaf, int], float]  # (leaf, how many times over its sensitivity moves) -> its price
-N_INTERVALS = 3e4  # across the whole loss: epsilon 0.01 is as sharp, and 1000 as quick, as 1; ours
-FINEST_INTERVAL = 1e-8  # of privacy loss, so that no loss at all still has one; ours
-CACHED_DISTRIBUTIONS = 32  # each a megabyte or two: a page needs several figures of one; ours
-LARGEST_STEP = 500.0  # epsilon of one step; e^epsilon overflows in dp-accounting soon after; ours
-DELTA_ROUNDING = 1e-9  # relative, of a Gaussian's delta: the closed form is off by less than 1e-10; ours, measured
+# (leaf, factor by which its sensitivity moves) -> its price.
+Cost = Callable[[Leaf, int], float]
+# Intervals across the whole loss, so that epsilon 0.01 is as sharp, and 1000 as quick, as 1. Our choice.
+N_INTERVALS = 3e4
+# Minimum interval of privacy loss, so that a loss of zero also has one. Our choice.
+FINEST_INTERVAL = 1e-8
+# Cached distributions of a megabyte or two each: a page needs several figures from one. Our choice.
+CACHED_DISTRIBUTIONS = 32
+# Largest epsilon of one step. Soon above it, e^epsilon overflows in dp-accounting. Our choice.
+LARGEST_STEP = 500.0
+# Relative rounding of a Gaussian's delta: the closed form is off by less than 1e-10. Our choice, measured.
+DELTA_ROUNDING = 1e-9
 
 
 def pure_epsilon(events: Iterable[Event], adjacency: Adjacency) -> float:
@@ -52,12 +58,12 @@ def pure_epsilon(events: Iterable[Event], adjacency: Adjacency) -> float:
     - REPLACE, the record moves from part i to part j: i loses one and j gains one: a_i + a_j, at most the sum of
       the two largest a.
     - REPLACE, the record changes and stays in part i: only i sees it, and it sees a replacement: r_i.
-    So the bound is max(max_i r_i, a_(1) + a_(2)). For leaves calibrated for ADD_REMOVE r_i is 2 a_i, and that is
-    2 a_(1). It cannot be less in general: one part with all the records is plain sequential composition. "The
-    sum of the two largest" alone holds when no r_i exceeds it: when the two largest parts cost the same, or when a
-    record that stays changes nothing, which `ParallelEvent.membership_only` states and r_i is left out.
+    So the bound is max(max_i r_i, a_(1) + a_(2)). For leaves calibrated for ADD_REMOVE, r_i is 2 a_i, and the bound is
+    2 a_(1). It cannot be smaller in general: one part with all the records is plain sequential composition. "The sum of
+    the two largest" alone holds if no r_i exceeds it: if the two largest parts cost the same, or if a record that stays
+    changes nothing. In the latter case, `ParallelEvent.membership_only` is set and r_i is left out.
 
-    Raises ValueError when a leaf calibrated for REPLACE meets ADD_REMOVE, TypeError for an event of no known kind.
+    Raises ValueError if a leaf calibrated for REPLACE meets ADD_REMOVE, TypeError for an event of unknown kind.
     """
     return _in_sequence(events, adjacency, lambda leaf, times: times * leaf.epsilon)
 
@@ -65,9 +71,10 @@ def pure_epsilon(events: Iterable[Event], adjacency: Adjacency) -> float:
 def zcdp_rho(events: Iterable[Event], adjacency: Adjacency) -> float:
     """Add up the zCDP of `events`: mu^2/2 for Gaussians, epsilon^2/2 for pure steps, epsilon^2/8 of bounded range.
 
-    Composition is that of `pure_epsilon` with rho in the place of epsilon, except that a leaf calibrated for ADD_REMOVE
-    costs 4 rho under REPLACE (sensitivity, epsilon and range double, rho goes with the square), so a record that
-    moves between parts costs rho_i + rho_j and one that stays up to 4 rho_i. Raises as `pure_epsilon` does.
+    Composition is the same as in `pure_epsilon`, with rho instead of epsilon, except that a leaf calibrated for
+    ADD_REMOVE costs 4 rho under REPLACE (sensitivity, epsilon and range double, and rho grows with the square). So a
+    record that moves between parts costs rho_i + rho_j, and a record that stays up to 4 rho_i. Raises the errors of
+    `pure_epsilon`.
     Source: Bun & Steinke 2016, lemma 1.7 and propositions 1.4, 1.6 and 1.9; Cesar & Rogers 2021 for bounded range.
     """
     return _in_sequence(events, adjacency, lambda leaf, times: times**2 * leaf.rho)
@@ -77,8 +84,8 @@ def gaussian_mu(events: Iterable[Event], adjacency: Adjacency) -> float:
     """Return the mu of all Gaussian noise in `events` together; other steps count as nothing.
 
     mu^2 adds up in sequence (Dong, Roth & Su 2022, corollary 3.3), and composes in parallel as rho = mu^2/2 does in
-    `zcdp_rho`: a record that moves between parts costs mu_i^2 + mu_j^2, one that stays up to 4 mu_i^2. Raises as
-    `pure_epsilon` does.
+    `zcdp_rho`: a record that moves between parts costs mu_i^2 + mu_j^2, a record that stays up to 4 mu_i^2. Raises the
+    errors of `pure_epsilon`.
     """
     return math.sqrt(
         _in_sequence(
@@ -88,7 +95,7 @@ def gaussian_mu(events: Iterable[Event], adjacency: Adjacency) -> float:
 
 
 def pure_part(events: Iterable[Event], adjacency: Adjacency) -> float:
-    """Add up the pure epsilon of `events` as `pure_epsilon` does; Gaussian noise counts as nothing."""
+    """Add up the pure epsilon of `events` like `pure_epsilon`, but ignore Gaussian noise."""
     return _in_sequence(
         events, adjacency, lambda leaf, times: 0.0 if isinstance(leaf, GaussianEvent) else times * leaf.epsilon
     )
@@ -97,7 +104,7 @@ def pure_part(events: Iterable[Event], adjacency: Adjacency) -> float:
 def under_replace(claim: Claim) -> Claim:
     """Restate an ADD_REMOVE claim for REPLACE: (2 epsilon, (1 + e^epsilon) delta), 4 rho; a REPLACE claim is returned.
 
-    A replacement is two steps between neighbors. Use a sensitivity derived for REPLACE where there is one: it is
+    A replacement is two steps between neighbors. Use a sensitivity derived for REPLACE if there is one, because it is
     often better. Raises ValueError for a claim per unit of distance, whose neighbors differ by distance instead.
     Source: P(A) <= e^eps P'(A) + delta <= e^eps (e^eps P''(A) + delta) + delta; Bun & Steinke 2016, proposition 1.9.
     """
@@ -112,14 +119,14 @@ def under_replace(claim: Claim) -> Claim:
 
 
 def for_group(claim: Claim, rows: int, words: str = "") -> Claim:
-    """Restate a claim for `rows` >= 1 records that come, go or change together, as those of one person.
+    """Restate a claim for `rows` >= 1 records that come, go or change together, like the records of one person.
 
     That is (k epsilon, (1 + e^epsilon + ... + e^((k - 1) epsilon)) delta) for k rows, and k^2 rho: one record after the
     other (Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016, proposition 1.9). `words` say which group it is.
     """
     if rows == 1:
         return claim
-    # e^709 is the last power that a float holds; delta has long been 1 by then.
+    # e^709 is the last power that fits in a float. By then, delta has long been 1.
     times = sum(math.exp(min(i * claim.epsilon, 709.0)) for i in range(rows))
     return replace(
         claim,
@@ -141,11 +148,11 @@ def across_box(guarantee: Guarantee, events: Iterable[Event]) -> Claim:
 def dp_events(events: Iterable[Event], adjacency: Adjacency, rows: int = 1) -> Any:
     """Return `events` as one `dp_accounting.DpEvent`, to be composed with others' releases of the same records.
 
-    Noise multipliers are for one change under `adjacency`, so that an accountant must not double them:
-    `PLDAccountant()` takes all of it, for either. A step known by its epsilon alone is discrete Laplace noise of this
-    epsilon on a count: its loss is epsilon or -epsilon, as that of randomized response, the worst of its kind. With
-    `rows` > 1 it is for as many records of one person (`_Losses.times`). Scales that follow from earlier releases are
-    outside, as in `privacy_loss_distribution`. Raises as `pure_epsilon` does.
+    Noise multipliers are for one change under `adjacency`, so an accountant must not double them: `PLDAccountant()`
+    accepts everything, for either adjacency. A step known by its epsilon alone is discrete Laplace noise of this
+    epsilon on a count: its loss is epsilon or -epsilon, as for randomized response, the worst of its kind. With `rows`
+    > 1, the event is for that many records of one person (`_Losses.times`). Scales that follow from earlier releases
+    are not covered, as in `privacy_loss_distribution`. Raises the errors of `pure_epsilon`.
     """
     from dp_accounting import dp_event  # type: ignore[import-untyped]  # as in `_distribution`
 
@@ -160,7 +167,7 @@ def dp_events(events: Iterable[Event], adjacency: Adjacency, rows: int = 1) -> A
 
 
 def _in_sequence(events: Iterable[Event], adjacency: Adjacency, cost: Cost) -> float:
-    # fsum: a hundred shares of a budget add up to the budget.
+    # fsum, so that a hundred shares of a budget add up to the budget.
     return math.fsum(_total(event, adjacency, cost) for event in events)
 
 
@@ -183,13 +190,13 @@ def _total(event: Event, adjacency: Adjacency, cost: Cost) -> float:
 
 
 class Distribution(Protocol):
-    """`PrivacyLossDistribution` of dp-accounting, which is untyped and loaded late."""
+    """dp-accounting's `PrivacyLossDistribution`, which is untyped and loaded late."""
 
     def self_compose(self, num_times: int) -> "Distribution":
-        """Compose it with itself."""
+        """Compose the distribution with itself."""
 
     def compose(self, other: "Distribution") -> "Distribution":
-        """Compose it with another one."""
+        """Compose the distribution with a second one."""
 
     def get_delta_for_epsilon(self, epsilon: float | list[float]) -> float:
         """Return delta; a list of them for a list."""
@@ -202,10 +209,14 @@ class Distribution(Protocol):
 class _Losses:
     """The dominating pairs of some events, whose order is immaterial."""
 
-    laplace: tuple[float, ...] = ()  # sensitivity / scale of each coordinate, descending, positive
-    pure: tuple[float, ...] = ()  # epsilon of each pure step, descending, positive
-    ranged: tuple[float, ...] = ()  # epsilon of each pure step of bounded range, descending, positive
-    mu: float = 0.0  # all Gaussians together: sqrt(sum of mu^2)
+    # sensitivity / scale of each coordinate, descending, positive.
+    laplace: tuple[float, ...] = ()
+    # Epsilon of each pure step, descending, positive.
+    pure: tuple[float, ...] = ()
+    # Epsilon of each pure step of bounded range, descending, positive.
+    ranged: tuple[float, ...] = ()
+    # All Gaussians together: sqrt(sum of mu^2).
+    mu: float = 0.0
 
     @property
     def pure_part(self) -> float:
@@ -216,16 +227,17 @@ class _Losses:
         return max((*self.laplace, *self.pure, *self.ranged, self.mu), default=0.0) <= LARGEST_STEP
 
     def times(self, k: int) -> "_Losses":
-        """Return losses that dominate those of k changes at once: every sensitivity, epsilon and range k-fold.
+        """Return losses that dominate k changes at once: every sensitivity, epsilon and range is k-fold.
 
-        k shifts of log-concave noise in one coordinate are one of k times the size, and k shifts in several coordinates
-        are no easier to tell; mu of a sum of k vectors is at most k mu; losses of k pure steps add up, ranges too.
+        k shifts of log-concave noise in one coordinate are one shift of k times the size, and k shifts in several
+        coordinates are not easier to detect; mu of a sum of k vectors is at most k mu; losses of k pure steps add up,
+        and so do ranges.
         """
         laplace, pure, ranged = (tuple(k * each for each in kind) for kind in (self.laplace, self.pure, self.ranged))
         return _Losses(laplace, pure, ranged, k * self.mu)
 
     def dominates(self, other: "_Losses") -> bool:
-        """Say whether these cost at least as much as the others, step by step."""
+        """Return True if these cost at least as much as the others, step by step."""
         pairs = (
             *zip_longest(self.laplace, other.laplace, fillvalue=0.0),
             *zip_longest(self.pure, other.pure, fillvalue=0.0),
@@ -253,13 +265,13 @@ def privacy_loss_distribution(
     With
     `membership_only` nothing stays, and two copies of the part are composed.
 
-    Scales that follow from earlier releases are outside: the distribution of what a run happened to do is not a bound,
-    even where its pure epsilon or rho was fixed beforehand. Use `pure_epsilon` or `zcdp_rho` there.
+    Scales that follow from earlier releases are not covered: the distribution for a run's actual scales is not a bound,
+    even if its pure epsilon or rho was fixed beforehand. Use `pure_epsilon` or `zcdp_rho` there.
 
-    Losses are rounded up to multiples of `interval` > 0, None: fine enough for these events. Distributions of one
-    interval can be composed, others' as well. With `rows` > 1 it is for as many records of one person
-    (`_Losses.times`). Raises ValueError for a step with no noise or an epsilon beyond LARGEST_STEP, for another
-    interval, and as `pure_epsilon` does.
+    Losses are rounded up to multiples of `interval` > 0; None means fine enough for these events. Distributions with
+    the same interval can be composed, including those of other libraries. With `rows` > 1, the distribution is for that
+    many records of one person (`_Losses.times`). Raises ValueError for a step with no noise or an epsilon beyond
+    LARGEST_STEP, for an invalid interval, and the errors of `pure_epsilon`.
     Source: Koskela et al. 2020; Doroshenko et al. 2022 (the discretization); Zhu, Dong & Wang 2022 (dominating pairs).
     """
     losses = _sequence(events, adjacency).times(rows)
@@ -276,8 +288,8 @@ def privacy_loss_distribution(
 def delta_of(events: Iterable[Event], epsilon: float, adjacency: Adjacency) -> float:
     """Return an upper bound on the delta of `events` at `epsilon` >= 0; 0 from their pure epsilon on.
 
-    Where a step is beyond the reach of `privacy_loss_distribution` (no noise, say) the answer is the delta of the
-    Gaussians alone after the pure steps have taken their epsilon.
+    If a step is beyond the reach of `privacy_loss_distribution` (for example, without noise), the result is the delta
+    of the Gaussians alone after the pure steps have taken their epsilon.
     Raises ValueError for a negative epsilon.
     """
     if not epsilon >= 0:
@@ -295,9 +307,9 @@ def delta_of(events: Iterable[Event], epsilon: float, adjacency: Adjacency) -> f
 def epsilon_of(events: Iterable[Event], delta: float, adjacency: Adjacency) -> float:
     """Return an upper bound on the epsilon of `events` at `delta` in [0, 1), never above their pure epsilon.
 
-    delta = 0 is answered by `pure_epsilon`, which a discretized distribution cannot do; a step beyond the reach of
-    `privacy_loss_distribution` by the Gaussians' closed form plus the pure epsilons. Raises ValueError for another
-    delta.
+    For delta = 0, which a discretized distribution does not support, `pure_epsilon` is used. For a step beyond the
+    reach of `privacy_loss_distribution`, the Gaussians' closed form plus the pure epsilons is used. Raises ValueError
+    for a different delta.
     """
     if not 0 <= delta < 1:
         raise ValueError(f"delta was {delta}, but it must be in [0, 1).")
@@ -313,7 +325,7 @@ def epsilon_of(events: Iterable[Event], delta: float, adjacency: Adjacency) -> f
 
 @lru_cache(maxsize=CACHED_DISTRIBUTIONS)
 def _distribution(losses: _Losses, interval: float | None = None) -> Distribution:
-    # Untyped, and most of a second to import: only the sharp account needs it.
+    # dp-accounting is untyped, takes most of a second to import, and only the sharp account needs it.
     from dp_accounting.pld import common  # type: ignore[import-untyped]
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -375,7 +387,7 @@ def _losses(event: Event, adjacency: Adjacency) -> _Losses:
         case SequenceEvent():
             return _sequence(event.events, adjacency)
         case ParallelEvent():
-            # Losses that dominate those of each part: one part's where possible.
+            # Losses that dominate the losses of each part, those of one part if possible.
             parts = {_losses(part, Adjacency.ADD_REMOVE) for part in event.parts}
             worst = max(parts, key=lambda part: (part.mu, part.pure_part), default=_Losses())
             if not all(worst.dominates(part) for part in parts):
@@ -399,15 +411,17 @@ def _joined(losses: Iterable[_Losses]) -> _Losses:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The total of some events, beside the one that a claim states."""
+    """The total of some events, and the total that a claim states."""
 
     symbol: str  # "ε" or "ρ"
-    total: float  # of the events
-    stated: float  # by the claim
+    # Total of the events.
+    total: float
+    # Total stated by the claim.
+    stated: float
 
     @property
     def is_over(self) -> bool:
-        """Whether the total exceeds the stated one by more than the rounding of a sum of doubles."""
+        """True if the total exceeds the stated one by more than the rounding of a sum of doubles."""
         return self.total > self.stated * (1.0 + ROUNDING)
 
 
@@ -419,11 +433,12 @@ def spent_epsilon(
     - BASIC: pure epsilons added up, and Gaussian noise, of one mu, at all of `delta` (Dwork & Roth 2014, theorem 3.16;
       Dong, Roth & Su 2022, corollary 3.3). Infinite with Gaussian noise at delta = 0.
     - ZCDP: rho added up, then converted (Bun & Steinke 2016, proposition 1.3).
-    - PLD: privacy loss distributions (`epsilon_of`), or BASIC where that is less: distributions say nothing of budgets
-      below about 1e-7.
+    - PLD: privacy loss distributions (`epsilon_of`), or BASIC if that is smaller: distributions say nothing about
+      budgets below about 1e-7.
 
-    For the last two a noisy number of records (`Purpose.SIZE`, outermost) counts with its pure epsilon: the noise of
-    the rest may follow it, and composes so for each number that comes out. Raises as `pure_epsilon` does.
+    For the last two accounts, a noisy number of records (`Purpose.SIZE`, outermost) counts with its pure epsilon,
+    because the other noise may depend on it, and composes in this way for each possible number. Raises the errors of
+    `pure_epsilon`.
     """
     if account is Account.BASIC:
         mu = gaussian_mu(events, adjacency)
@@ -442,10 +457,10 @@ def epsilon_share(
     delta: float = 0.0,
     account: Account = Account.BASIC,
 ) -> float:
-    """Return what `part` adds to `spent_epsilon` of all `events`, of which it is a part: shares add up to the whole.
+    """Return the share of `part` in `spent_epsilon` of all `events`, which contain it. Shares add up to the whole.
 
-    Events without an epsilon of their own share that of all their kind: Gaussian noise as mu^2, and the steps of an
-    account that is no sum of epsilons as rho.
+    Events without their own epsilon share the epsilon of all events of their kind: Gaussian noise in proportion to
+    mu^2, and the steps of an account that is not a sum of epsilons in proportion to rho.
     """
     if account is Account.BASIC:
         mu, whole = gaussian_mu(part, adjacency), gaussian_mu(events, adjacency)
@@ -462,14 +477,14 @@ def epsilon_share(
 
 
 def sums(events: Sequence[Event], claim: Claim) -> tuple[Sum, ...]:
-    """Return the totals of events beside the stated ones: epsilon, and rho for a claim of zCDP.
+    """Return the totals of events and the stated totals: epsilon, and rho for a claim of zCDP.
 
-    Epsilon is that at the delta which this run's noise is made for. Raises as `pure_epsilon` does.
+    Epsilon is at the delta for which this run's noise is calibrated. Raises the errors of `pure_epsilon`.
     """
     epsilon = spent_epsilon(events, claim.adjacency, claim.calibrated_delta, claim.account)
     if epsilon > claim.epsilon:
-        # At small epsilon delta is the exact figure: one that is off by 1e-14 of itself is another epsilon. The claim
-        # holds where the Gaussian noise keeps delta at the epsilon that pure steps leave it.
+        # At small epsilon, delta is the precise figure: a relative error of 1e-14 in delta means a different epsilon.
+        # The claim holds if the Gaussian noise keeps delta at the epsilon that pure steps leave it.
         mu, rest = gaussian_mu(events, claim.adjacency), claim.epsilon - pure_part(events, claim.adjacency)
         if mu > 0 and rest >= 0 and gdp_delta(mu, rest) <= claim.calibrated_delta * (1.0 + DELTA_ROUNDING):
             epsilon = claim.epsilon
@@ -478,7 +493,7 @@ def sums(events: Sequence[Event], claim: Claim) -> tuple[Sum, ...]:
 
 
 def overspent(events: Sequence[Event], claim: Claim) -> bool:
-    """Return whether the events add up to more than is stated."""
+    """Return True if the events add up to more than the claim states."""
     return any(each.is_over for each in sums(events, claim))
 
 

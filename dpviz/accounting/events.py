@@ -1,12 +1,12 @@
 """Facts about noise that was added: events, which the rest of `dpviz.accounting` adds up.
 
 Sensitivities and epsilons belong to one adjacency. By convention it is ADD_REMOVE; a leaf event whose sensitivity was
-derived for REPLACE says so with `calibrated_for=Adjacency.REPLACE`. A sensitivity for ADD_REMOVE counts at most double
-under REPLACE (one record out, one in: the triangle inequality). Nothing follows in the other direction.
+derived for REPLACE has `calibrated_for=Adjacency.REPLACE`. A sensitivity for ADD_REMOVE counts at most double under
+REPLACE (one record out, one in: the triangle inequality). Nothing follows in the other direction.
 
-Scales and the number of steps must be public. They may follow from earlier releases only where the total, of pure
-epsilon or of rho, is fixed beforehand (Rogers et al. 2016; Feldman & Zrnic 2021): what a run happened to spend is not
-a guarantee. Privacy loss distributions need scales that follow from nothing private at all.
+Scales and the number of steps must be public. They may follow from earlier releases only if the total, of pure epsilon
+or of rho, is fixed beforehand (Rogers et al. 2016; Feldman & Zrnic 2021): the actual spend of a run is not a guarantee.
+Privacy loss distributions need scales that do not follow from any private data.
 """
 
 import math
@@ -18,7 +18,7 @@ from dpviz.core import Adjacency, Event
 
 
 class Purpose(Enum):
-    """What noise or a choice was for, in words for a reader."""
+    """Purpose of noise or of a choice, in words for a reader."""
 
     SIZE = "Number of records"
     START = "Start"
@@ -46,17 +46,24 @@ class LaplaceEvent(Event):
     """Laplace noise of one scale on the coordinates that one record can move, each by at most `sensitivity`.
 
     Coordinates that the record cannot reach do not count: a histogram under ADD_REMOVE has `n_coordinates=1`. Doubling
-    its sensitivity covers REPLACE too, where two cells move by one each: two shifts of s are never easier to tell than
-    one of 2 s.
+    its sensitivity also covers REPLACE, where two cells move by one each: two shifts of s are never easier to detect
+    than one of 2 s.
     """
 
-    label: str  # what the noise is on, for a reader
-    sensitivity: float  # per coordinate, unit of the value
-    scale: float  # b, same unit; 0 is no noise
-    n_coordinates: int = 1  # that one record can move
-    calibrated_for: Adjacency = Adjacency.ADD_REMOVE  # neighbors that the sensitivity is for
-    purpose: Purpose | None = None  # what the noise was for; None: nothing a page names
-    step: int = 0  # iteration, round or level that pays for it; 0 before the first
+    # The noisy value, for a reader.
+    label: str
+    # Sensitivity per coordinate, unit of the value.
+    sensitivity: float
+    # b, same unit; 0 for no noise.
+    scale: float
+    # Number of coordinates that one record can move.
+    n_coordinates: int = 1
+    # Neighbors that the sensitivity is for.
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+    # Purpose of the noise. None if no page names it.
+    purpose: Purpose | None = None
+    # Iteration, round or level that pays for it; 0 before the first.
+    step: int = 0
 
     def __post_init__(self) -> None:
         """Validate the fields."""
@@ -72,7 +79,7 @@ class LaplaceEvent(Event):
     @property
     def epsilon(self) -> float:
         """Pure epsilon of the step: n_coordinates sensitivity / scale."""
-        # Multiplied before the division, so that d (1/2) / (1/2 / e) is d e to the last bit or nearly.
+        # Multiply before the division, so that d (1/2) / (1/2 / e) is d e, at least nearly to the last bit.
         return _ratio(self.n_coordinates * self.sensitivity, self.scale)
 
     @property
@@ -85,12 +92,18 @@ class LaplaceEvent(Event):
 class GaussianEvent(Event):
     """Gaussian noise of one sigma on a vector that one record moves by at most `l2_sensitivity`."""
 
-    label: str  # what the noise is on, for a reader
-    l2_sensitivity: float  # unit of the value
-    sigma: float  # same unit; 0 is no noise
-    calibrated_for: Adjacency = Adjacency.ADD_REMOVE  # neighbors that the sensitivity is for
-    purpose: Purpose | None = None  # what the noise was for; None: nothing a page names
-    step: int = 0  # iteration, round or level that pays for it; 0 before the first
+    # The noisy value, for a reader.
+    label: str
+    # L2 sensitivity, unit of the value.
+    l2_sensitivity: float
+    # Same unit; 0 for no noise.
+    sigma: float
+    # Neighbors that the sensitivity is for.
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+    # Purpose of the noise. None if no page names it.
+    purpose: Purpose | None = None
+    # Iteration, round or level that pays for it; 0 before the first.
+    step: int = 0
 
     def __post_init__(self) -> None:
         """Validate the fields."""
@@ -116,16 +129,22 @@ class GaussianEvent(Event):
 class PureEvent(Event):
     """A step known by its pure epsilon alone.
 
-    `bounded_range=True` says that the log-ratio of any two neighbors spans at most epsilon from its least to its
-    greatest value, as the exponential mechanism's does (Durfee & Rogers 2019): then rho is epsilon^2/8.
+    `bounded_range=True` means that the log-ratio of any two neighbors spans at most epsilon from its smallest to its
+    largest value, as for the exponential mechanism (Durfee & Rogers 2019). Then rho is epsilon^2/8.
     """
 
-    label: str  # what was chosen or released, for a reader
-    epsilon: float  # >= 0, may be infinite
-    bounded_range: bool = False  # whether rho is epsilon^2/8
-    calibrated_for: Adjacency = Adjacency.ADD_REMOVE  # neighbors that epsilon is for
-    purpose: Purpose | None = None  # what the step was for; None: nothing a page names
-    step: int = 0  # iteration, round or level that pays for it; 0 before the first
+    # The choice or release, for a reader.
+    label: str
+    # At least 0, may be infinite.
+    epsilon: float
+    # Whether rho is epsilon^2/8.
+    bounded_range: bool = False
+    # Neighbors that epsilon is for.
+    calibrated_for: Adjacency = Adjacency.ADD_REMOVE
+    # Purpose of the step. None if no page names it.
+    purpose: Purpose | None = None
+    # Iteration, round or level that pays for it; 0 before the first.
+    step: int = 0
 
     def __post_init__(self) -> None:
         """Validate the fields."""
@@ -134,16 +153,18 @@ class PureEvent(Event):
 
     @property
     def rho(self) -> float:
-        """ZCDP of the step: epsilon^2/8 of bounded range (Cesar & Rogers 2021), epsilon^2/2 of any other."""
+        """ZCDP of the step: epsilon^2/8 for bounded range (Cesar & Rogers 2021), otherwise epsilon^2/2."""
         return self.epsilon**2 / (8 if self.bounded_range else 2)
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceEvent(Event):
-    """Steps that all read the same records; a later one may use what the earlier ones released."""
+    """Steps that all read the same records. A later step may use the releases of earlier ones."""
 
-    label: str  # what the steps are, for a reader
-    events: tuple[Event, ...]  # the steps, in order
+    # Description of the steps, for a reader.
+    label: str
+    # The steps, in order.
+    events: tuple[Event, ...]
 
     def __post_init__(self) -> None:
         """Keep the steps as a tuple."""
@@ -154,14 +175,17 @@ class SequenceEvent(Event):
 class ParallelEvent(Event):
     """One step on each of several disjoint parts of the records.
 
-    Which part a record falls in must be decided by the record and public or already released values.
-    `membership_only=True` says that a part's step sees nothing of a record but that it is there (a count): a record
-    that changes and stays in its part changes nothing. See `pure_epsilon` for its effect under REPLACE.
+    A record's part must follow from the record and public or already released values. `membership_only=True` means that
+    a part's step only uses a record's membership (a count): a record that changes and stays in its part changes
+    nothing. See `pure_epsilon` for the effect under REPLACE.
     """
 
-    label: str  # what the parts are, for a reader
-    parts: tuple[Event, ...]  # one event for each part
-    membership_only: bool = False  # whether a step sees only that a record is there
+    # Description of the parts, for a reader.
+    label: str
+    # One event for each part.
+    parts: tuple[Event, ...]
+    # Whether a step only uses a record's membership.
+    membership_only: bool = False
 
     def __post_init__(self) -> None:
         """Keep the parts as a tuple."""
@@ -173,9 +197,10 @@ def cell_event(
 ) -> LaplaceEvent:
     """Return the noise on all cells of one grid, or of `grids` together, that spends `epsilon`.
 
-    One record is in one cell of each; a changed one leaves that cell and enters another.
+    One record is in one cell of each grid; a changed record leaves that cell and enters a different one.
     """
-    n_cells = grids * (2 if adjacency is Adjacency.REPLACE else 1)  # that one record changes
+    # Number of cells that one record changes.
+    n_cells = grids * (2 if adjacency is Adjacency.REPLACE else 1)
     return LaplaceEvent(
         label, 1.0, n_cells / epsilon, n_coordinates=n_cells, calibrated_for=adjacency, purpose=purpose, step=step
     )
@@ -185,7 +210,7 @@ Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent
 
 
 def group_size(leaf: Leaf, adjacency: Adjacency) -> int:
-    """Return how many times over a leaf's own sensitivity is moved by one change under `adjacency`: 1 or 2.
+    """Return the factor, 1 or 2, by which one change under `adjacency` exceeds a leaf's own sensitivity.
 
     Raises ValueError for a leaf calibrated for REPLACE in an account under ADD_REMOVE.
     """
@@ -201,7 +226,7 @@ def group_size(leaf: Leaf, adjacency: Adjacency) -> int:
 
 
 def unknown(event: Event) -> TypeError:
-    """Return the error for a fact that no account here can read."""
+    """Return the error for an event that no account here can read."""
     return TypeError(
         f"An event was a {type(event).__name__}, but accounts know LaplaceEvent, GaussianEvent, PureEvent, "
         "SequenceEvent and ParallelEvent. Say it with one of those."

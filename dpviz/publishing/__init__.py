@@ -1,4 +1,4 @@
-"""The command `dpviz publish`: writes the app's pages as a static web site, every state of a plan as files."""
+"""The command `dpviz publish` writes the app's pages as a static web site, with every state of a plan as files."""
 
 import argparse
 import hashlib
@@ -26,28 +26,35 @@ from dpviz.publishing.plan import AUDIENCES, BUDGET, PagePlan, PlanError, SitePl
 from dpviz.ui.asking import background
 from dpviz.ui.server.worker import end_with_parent
 
-EXTRA = ("markdown_it", "latex2mathml", "rjsmin", "rcssmin")  # packages of the extra `publish`
+# Packages of the extra `publish`.
+EXTRA = ("markdown_it", "latex2mathml", "rjsmin", "rcssmin")
 MISSING = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
-_FILES = "files.json"  # the files of the last run, in the cache
-# Streamlit would warn for each page that it is drawn without a server. Here, so that it holds in every process.
+# File in the cache that lists the files of the last run.
+_FILES = "files.json"
+# Streamlit would warn for each page that it is drawn without a server. Set here, so that it applies in every process.
 logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
-_PART = 25  # states that a process makes at a time
+# Number of states that a process makes at a time.
+_PART = 25
 
 
 class SiteFolderError(ValueError):
-    """A folder with files that this command did not write, or one that cannot be used."""
+    """A folder with files that this command did not write, or a folder that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     """One state of a page: its name in the site, and its link in the app."""
 
-    page: str  # of the app
-    folder: str  # of the site
+    # Page of the app.
+    page: str
+    # Folder in the site.
+    folder: str
     tab: str
-    name: str  # mode.seed.audience.stop, by number; or `ASKED`
+    # mode.seed.audience.stop, by number; or `ASKED`.
+    name: str
     link: tuple[tuple[str, str], ...]
-    banded: tuple[float, ...] = ()  # values of the slider whose bands of losses are computed with this state
+    # Values of the slider whose bands of losses are computed with this state.
+    banded: tuple[float, ...] = ()
 
     def key(self) -> str:
         """Return a digest of everything that determines the state: its link, and this version's source."""
@@ -67,7 +74,7 @@ def source_digest() -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write a site as the arguments say; return 0, or 2 for wrong arguments."""
+    """Write a site according to the arguments; return 0, or 2 for wrong arguments."""
     parser = argparse.ArgumentParser(prog="dpviz publish", description="Write the app's pages as a static web site.")
     parser.add_argument("folder", type=Path, help="where the site is written; a second run makes only what changed")
     parser.add_argument("--config", type=Path, help="a TOML file: pages, data, modes, seeds and stops")
@@ -89,11 +96,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str], None] = print) -> int:
-    """Write the site of a plan into `folder`; return how many states were made, the others being cached.
+    """Write the site of a plan into `folder`; return the number of new states. Other states are cached.
 
-    `jobs` is the number of processes: 1 is this one alone. States are cached next to the folder, in one of the same
-    name with `.kept`, so that an interrupted run continues. Pages of an earlier plan are removed. Raises
-    SiteFolderError where the folder holds other files, or cannot be used.
+    `jobs` is the number of processes; 1 means this process alone. States are cached next to the folder, in a folder of
+    the same name with `.kept`, so that an interrupted run continues. Pages of an earlier plan are removed. Raises
+    SiteFolderError if the folder contains other files, or cannot be used.
     """
     states = cache_of(folder)
     listing = states / _FILES
@@ -107,10 +114,12 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
     listing.write_text(json.dumps(earlier), "utf-8")
     plan = replace(plan, article=article_title(plan))
     visits = {page.folder: list(every_state(page)) for page in plan.pages}
-    parts: list[list[Visit]] = []  # of missing states, each made by one process
+    # Missing states. One process makes each part.
+    parts: list[list[Visit]] = []
     for page in plan.pages:
         missing = [each for each in visits[page.folder] if not (states / each.key()).exists()]
-        size = _PART if page.page in CATALOGUE else max(1, len(missing))  # states of other pages share long work
+        # Other pages' states share long computations.
+        size = _PART if page.page in CATALOGUE else max(1, len(missing))
         parts += [missing[i : i + size] for i in range(0, len(missing), size)]
     n_missing, n_done = sum(map(len, parts)), 0
     if jobs <= 1 or not parts:
@@ -156,16 +165,17 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
 
 
 def cache_of(folder: Path) -> Path:
-    """Return the folder of cached states: outside of the site, so that copies of the site do not contain it."""
+    """Return the folder of cached states. It is outside the site, so that copies of the site do not contain it."""
     whole = folder.resolve()
     return whole.with_name(f"{whole.name}.kept")
 
 
 def every_state(page: PagePlan) -> Iterator[Visit]:
-    """Yield a page's states; baselines and other modes than the first have the first seed alone."""
+    """Yield a page's states. Baselines, and modes after the first, have only the first seed."""
     fixed = {**page.link, "hide": HIDDEN if page.tab else ABOVE}
     stops = page.stops or ("",)
-    if page.knob and not page.stops:  # all values of the page's slider; its work need not be ready
+    # Use all values of the page's slider. Its background work need not be ready.
+    if page.knob and not page.stops:
         link = {**page.link, "hide": ABOVE, **({page.knob: "1"} if page.asks else {})}
         slider = Writer(lambda *_: None).write(visit(page.page, link, wait=False)).slider
         if slider is None:
@@ -183,7 +193,7 @@ def every_state(page: PagePlan) -> Iterator[Visit]:
         link |= {page.mode: mode} if mode else {}
         for i, stop in enumerate(stops):
             link |= {page.knob: stop} if page.knob else {}
-            # Bands are of a mode: they are the same for every seed, and at all stops.
+            # Bands belong to a mode: they are the same for every seed, and at all stops.
             first = page.knob == BUDGET and (s, i, audience) == (0, 0, AUDIENCES[0])
             banded = tuple(map(float, stops)) if first else ()
             yield Visit(page.page, page.folder, page.tab, f"{m}.{s}.{a}.{i}", tuple(sorted(link.items())), banded)
@@ -194,7 +204,7 @@ def _watch_parent() -> None:
 
 
 def make(part: Sequence[Visit], states: Path, folders: Sequence[str]) -> None:
-    """Make states and cache each, atomically: a run can end at any time."""
+    """Make states and cache each atomically, because a run can end at any time."""
     try:
         for each in part:
             writer = Writer(partial(address, each.folder, folders=folders), frozenset(dict(each.link)))
@@ -207,4 +217,5 @@ def make(part: Sequence[Visit], states: Path, folders: Sequence[str]) -> None:
             whole.write_bytes(pickle.dumps((page, state_of(page.frame, page.leaves, page.pictures))))
             whole.replace(path)
     finally:
-        background().close()  # a process with a background process would wait for it for ever
+        # Otherwise a process with a background process would wait for it forever.
+        background().close()

@@ -1,8 +1,8 @@
-"""The files of a site: pages with their links, the states that a page loads, what all pages share, and an article.
+"""The files of a site: pages with their links, the states that a page loads, shared files, and an article.
 
-A page carries a small part of its first state in itself: on Fast 3G a kilobyte takes 5 ms, but none while script and
-sheet have been asked for, and no answer has begun. The example article is prose from the package's assets, with
-computed numbers and the site's own pictures.
+A page itself contains a small part of its first state: on Fast 3G a kilobyte takes 5 ms, but no time while script and
+sheet are requested and no answer has begun. The example article is prose from the package's assets, with computed
+numbers and the site's own pictures.
 """
 
 import gzip
@@ -61,26 +61,37 @@ from dpviz.tools.teaching.chapters import (
 )
 from dpviz.ui.panel import WHY
 
-ASKED = "asked"  # the state before a question is answered
-_POLICY = (  # a blob is the script that packed.js unpacks: only a script can make one
+# State before a question is answered.
+ASKED = "asked"
+# Only a script can create a blob, and packed.js does so to unpack a script.
+_POLICY = (
     "default-src 'none'; script-src 'self' blob:; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
-MEANINGS = '<div class="dpviz-meanings"'  # of the glossary's words: they open at what a reader points at
-_SKETCHED = {"lines", "ensemble"}  # kinds of marks
-_PLACES = {"xy", "ends", "head", "tail", "center"}  # arrays whose last axis is x, y, x, y
-_POINTS = {"xy", "group"}  # arrays of a layer whose points can be in any order
-_SMALL = 512  # bytes: less is not worth an entry of its own
-WORDS = "words.css"  # the sheet of what is read below the stage
-_LONG = 512  # bytes of words: with a stage, so many stand below it or open at a touch
-_CODES = 65_535  # without the one for what is nowhere
-_FINE = 1 / 2000  # of an axis's view, from one code to the next: half a pixel of a picture of 1,000
+# Meanings of the glossary's words. They open at the word under the pointer.
+MEANINGS = '<div class="dpviz-meanings"'
+# Kinds of marks whose places may be coarse.
+_SKETCHED = {"lines", "ensemble"}
+# Arrays whose last axis is x, y, x, y.
+_PLACES = {"xy", "ends", "head", "tail", "center"}
+# Arrays of a layer whose points can be in any order.
+_POINTS = {"xy", "group"}
+# Bytes below which an array is not worth its own entry.
+_SMALL = 512
+# Style sheet of the text below the stage.
+WORDS = "words.css"
+# Bytes of text. With a stage, longer texts are below it or open at a touch.
+_LONG = 512
+# Number of codes, without the code for missing places.
+_CODES = 65_535
+# Step between codes, as a share of an axis's view: half a pixel of a picture of 1,000 pixels.
+_FINE = 1 / 2000
 
 
 def address(here: str, there: str, query: str, folders: Sequence[str]) -> str | None:
-    """Return the relative address of a page of the app, from a folder of the site; None where the site lacks the page.
+    """Return the relative address of a page of the app from a folder of the site; None if the site lacks the page.
 
-    A chapter, and a word of the glossary, have addresses of their own.
+    A chapter, and a word of the glossary, have their own addresses.
     """
     link = dict(parse_qsl(query.removeprefix("?")))
     folder = "" if there == HOME else there
@@ -101,7 +112,7 @@ def _up(folder: str) -> str:
 def write_page(
     folder: Path, page: PagePlan, states: Mapping[str, tuple[WrittenPage, PageState]], plan: SitePlan
 ) -> None:
-    """Write a page: its frame with the words that it opens with, and a file for each of its states, by name."""
+    """Write a page: its frame with its opening text, and a file for each of its states, by name."""
     place = folder / page.folder
     data = place / "data"
     shutil.rmtree(data, ignore_errors=True)
@@ -131,7 +142,7 @@ def write_page(
         guesses = (-1, *range(len(asked.ranges)))
         verdicts = {guess: " ".join(asked.verdict(answer, guess)) for guess in guesses}
         question = {"right": asked.right(answer), "verdicts": verdicts}
-    # The sets that a method's page can show, each with the address of the page that shows it.
+    # The sets that a method's page can show, each with the address of its page.
     sets = {sample.data: ""} if sample.data else {}
     for each in plan.pages:
         if (
@@ -177,7 +188,8 @@ def _bands(
     """Yield the bands of losses at the stops of a page's slider, for each mode."""
     for m in range(0 if page.asks else max(1, len(page.modes))):
         written = states[f"{m}.0.0.0"][0]
-        if written.home and written.slider and slider and written.bands:  # they are those of all the app's stops
+        # The bands cover all of the app's stops.
+        if written.home and written.slider and slider and written.bands:
             at = dict(zip(written.slider["values"], written.bands, strict=True))
             yield [at[value] for value in slider["values"]]
         else:
@@ -185,10 +197,10 @@ def _bands(
 
 
 def _write_states(data: Path, states: Mapping[str, PageState], first: str, page: PagePlan) -> str:
-    """Write each state's own blobs; those of many states, and those common to all audiences, have files of their own.
+    """Write each state's own blobs. Blobs of many states, and blobs common to all audiences, have separate files.
 
-    The file of the `first` state is all that a picture needs to open; the rest of that state is in the file `late`.
-    Return what a page carries of the first state, as an element.
+    The file of the `first` state contains everything that a picture needs to open; the rest of that state is in the
+    file `late`. Return the part of the first state that the page contains, as an element.
     """
     sketches = {key: codes for state in states.values() for key, codes in sketched(state).items()}
 
@@ -234,14 +246,15 @@ def _slider(slider: dict[str, Any], page: PagePlan, *, staged: bool) -> dict[str
     stops = [i for i, value in enumerate(values) if not page.stops or f"{value:g}" in page.stops]
     fields = {name: [slider[name][i] for i in stops] if slider[name] else [] for name in LISTS}
     if staged:
-        fields["notes"] = []  # the picture says it
+        # The picture contains the notes.
+        fields["notes"] = []
     opens = min(range(len(stops)), key=lambda i: abs(math.log(values[stops[i]] / float(page.opens))))
     marks = [{**mark, "index": stops.index(mark["index"])} for mark in slider["marks"] if mark["index"] in stops]
     return {**slider, **fields, "marks": marks, "index": opens, "move": None}
 
 
 def _explained(page: WrittenPage) -> bool:
-    """Whether a card explains the guarantee on the stage: the words of such a page can wait."""
+    """Return True if a card on the stage explains the guarantee, so that the words of such a page can wait."""
     return any(f'id="{WHY}"' in leaf for leaf in page.leaves)
 
 
@@ -264,7 +277,8 @@ def _html(page: PagePlan, plan: SitePlan, first: WrittenPage, state: str) -> str
     title = page.title if page.folder else "dpviz"
     head = '<script src="data/index.js" defer></script>'
     above = f"<header><h1>{escape(CATALOGUE[page.page].title)}</h1><h2>{page.tab}</h2></header>" if page.tab else ""
-    if not _explained(first):  # else it comes with the words, after the picture
+    # Otherwise the sheet comes with the words, after the picture.
+    if not _explained(first):
         head = f'<link rel="stylesheet" href="{_up(page.folder)}{WORDS}">{head}'
     return document(title, page.folder, body, plan, above=above, below=below + state, head=head)
 
@@ -274,7 +288,7 @@ def document(
 ) -> str:
     """Return a page of the site around its `body`; `head` loads its own scripts.
 
-    The script that is not deferred comes last: it waits for the sheet, and blocks the requests that follow it.
+    The script that is not deferred comes last, because it waits for the sheet and blocks the requests after it.
     """
     up = _up(folder)
     main = [each for each in plan.pages if not each.above]
@@ -301,7 +315,7 @@ def _links(pages: Iterable[PagePlan], here: str, plan: SitePlan, *, within: bool
 
 
 def _current(here: str, folder: str, *, within: bool = False) -> str:
-    """Mark the link to the page itself, and with `within` the one to the page that it belongs to."""
+    """Mark the link to the page itself and, with `within`, the link to the page that it belongs to."""
     if here == folder:
         return " aria-current=page"
     return " aria-current=true" if within and folder and here.startswith(f"{folder}/") else ""
@@ -310,7 +324,7 @@ def _current(here: str, folder: str, *, within: bool = False) -> str:
 def write_common(folder: Path) -> None:
     """Write the shared files: script, style, font and icon.
 
-    The script comes packed: 70 kB instead of 210, which are 700 ms on Fast 3G; unminified it had 25 kB more.
+    The script is packed: 70 kB instead of 210, which saves 700 ms on Fast 3G. Unminified, it would have 25 kB more.
     """
     from rcssmin import cssmin  # type: ignore[import-untyped]  # of the extra `publish`
 
@@ -337,20 +351,23 @@ def minified(source: str) -> str:
 class Coarse:
     """Places as codes of two bytes: code c of a column is low + (c - 1) step, 0 is nowhere.
 
-    The first picture's places take 12 to 37 kB less than as float32, which are 60 to 190 ms on Fast 3G.
+    The first picture's places take 12 to 37 kB less than as float32, which saves 60 to 190 ms on Fast 3G.
     """
 
-    size: int  # of the exact places, bytes
-    low: tuple[float, ...]  # for each column
+    # Bytes of the exact places.
+    size: int
+    # One number for each column.
+    low: tuple[float, ...]
     step: tuple[float, ...]
     codes: NDArray[np.uint16]  # (n, columns), in the order of the file
-    order: NDArray[np.intp] | None = None  # of a layer's points in the file; None: their own
+    # Order of a layer's points in the file. None for their own order.
+    order: NDArray[np.intp] | None = None
 
     @property
     def packed(self) -> bytes:
-        """The codes as bytes: of each column the low ones, then the high ones.
+        """The codes as bytes: for each column the low bytes, then the high bytes.
 
-        Of sorted points the first column holds the steps from each to the next.
+        For sorted points, the first column contains the steps from each point to the next.
         """
         columns = np.array(self.codes.T, "<u2", order="C")
         if self.order is not None:
@@ -362,10 +379,14 @@ class Coarse:
 class Opening:
     """A state in two parts: the data of the first picture, and the data that replace or complete it later."""
 
-    blobs: Mapping[str, bytes]  # as in `PageState`, but for the order of points
-    coarse: Mapping[str, Coarse]  # in place of exact ones
-    absent: Mapping[str, int]  # arrays that come later, with their size in bytes
-    late: Mapping[str, bytes]  # the exact arrays of both, and words
+    # Like in `PageState`, except for the order of points.
+    blobs: Mapping[str, bytes]
+    # Replace exact arrays.
+    coarse: Mapping[str, Coarse]
+    # Arrays that come later, with their size in bytes.
+    absent: Mapping[str, int]
+    # The exact arrays of `coarse` and `absent`, and words.
+    late: Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -374,28 +395,31 @@ class _Use:
 
     layer: Mapping[str, Any]
     name: str
-    key: str  # of its blob
+    # Key of the array's blob.
+    key: str
     shape: Sequence[int]
-    view: Sequence[Sequence[float]]  # of both axes
-    start: int  # the frame that the picture opens with
+    # Views of both axes.
+    view: Sequence[Sequence[float]]
+    # Frame that the picture opens with.
+    start: int
     picture: int
     staged: bool
 
     @property
     def visible(self) -> bool:
-        """Whether the first picture shows it."""
+        """True if the first picture shows the array."""
         return bool(self.layer["shown"]) and self.layer["rows"][self.start] >= 0
 
     @property
     def unordered(self) -> bool:
-        """Whether it holds places of points that can be in any order."""
+        """True if the array contains places of points that can be in any order."""
         arrays, named = self.layer["arrays"], self.layer["names"] or self.layer.get("ids")
         plain = self.name == "xy" and self.layer["kind"] == "points" and not named and set(arrays) == _POINTS
         return plain and self.shape[0] == 1
 
 
 def _uses(state: PageState) -> list[_Use]:
-    """Return all arrays in use; blobs that several use are there as often."""
+    """Return all arrays in use. A blob that several arrays use appears several times."""
     found = []
     for number, picture in enumerate(state.directory["pictures"]):
         header = read_header(state.blobs[picture["header"]])
@@ -410,9 +434,9 @@ def _uses(state: PageState) -> list[_Use]:
 
 
 def sketched(state: PageState) -> dict[str, Coarse]:
-    """Return the arrays of a stage that are coarse for good: vertices of curves, and draws, whose places are only seen.
+    """Return the arrays of a stage that remain coarse: vertices of curves, and draws, whose places are only seen.
 
-    DPM's states take a third less.
+    DPM's states are a third smaller.
     """
     coarse: dict[str, Coarse] = {}
     exact = set()
@@ -428,10 +452,10 @@ def sketched(state: PageState) -> dict[str, Coarse]:
 
 
 def opening(state: PageState, sketches: Mapping[str, Coarse]) -> Opening:
-    """Split a state: what the first picture does not show comes late, and so do exact places, but for `sketches`.
+    """Split a state. Parts that the first picture does not show come late, and so do exact places, except `sketches`.
 
-    In a picture of 1,000 CSS pixels a coarse place is at most a quarter of one from the exact one. Points of one layer
-    are sorted, which cannot be seen in a picture: 10,000 take 14 kB less, 70 ms on Fast 3G.
+    In a picture of 1,000 CSS pixels, a coarse place is at most a quarter of a pixel from the exact place. Points of one
+    layer are sorted, which is invisible in a picture: 10,000 points take 14 kB less, which saves 70 ms on Fast 3G.
     """
     uses = _uses(state)
     users = Counter(use.key for use in uses)
@@ -443,7 +467,8 @@ def opening(state: PageState, sketches: Mapping[str, Coarse]) -> Opening:
         if use.visible and use.key not in exact:
             codes = sketches.get(use.key) or coded(state.blobs[use.key], use.shape, use.view)
             coarse |= {use.key: codes} if codes else {}
-    grouped = dict[str, bytes]()  # what else is known of sorted points
+    # Other arrays of sorted points.
+    grouped = dict[str, bytes]()
     for use in uses:
         if not use.unordered or use.key not in coarse or users[use.key] > 1:
             continue
@@ -455,7 +480,8 @@ def opening(state: PageState, sketches: Mapping[str, Coarse]) -> Opening:
             if each.name in ("group", "drain") and own and each.shape[-1] == n:
                 blob = np.frombuffer(state.blobs[each.key], np.uint8)
                 rows = blob[: len(blob) // n * n].reshape(-1, n)
-                if np.ptp(rows, axis=1).any():  # else all orders are the same
+                # Otherwise all orders are the same.
+                if np.ptp(rows, axis=1).any():
                     turned[each.key] = rows[:, places.order].tobytes() + blob[rows.size :].tobytes()
         if all(users[key] == 1 for key in turned):
             grouped |= turned
@@ -469,7 +495,7 @@ def opening(state: PageState, sketches: Mapping[str, Coarse]) -> Opening:
 
 
 def _can_wait(leaf: bytes, *, staged: bool) -> bool:
-    """Whether the first screen does without these words, so that they come after the first picture."""
+    """Return True if the first screen does not need this text, so that it comes after the first picture."""
     return leaf.startswith(MEANINGS.encode()) or (staged and len(leaf) > _LONG)
 
 
@@ -480,7 +506,7 @@ def in_order(coarse: Coarse) -> Coarse:
 
 
 def coded(blob: bytes, shape: Sequence[int], view: Sequence[Sequence[float]]) -> Coarse | None:
-    """Return places (..., x, y, ...) of float32 as codes, None where these are too few."""
+    """Return places (..., x, y, ...) of float32 as codes, or None if there are not enough codes."""
     columns = shape[-1]
     values = np.frombuffer(blob, np.float32, int(np.prod(shape))).reshape(-1, columns).astype(np.float64)
     finite = np.isfinite(values)
@@ -498,17 +524,20 @@ def coded(blob: bytes, shape: Sequence[int], view: Sequence[Sequence[float]]) ->
 
 
 SOURCE = ASSETS / "example_article"
-LOW, HIGH = 0.1, 5.0  # values of ε in the prose, besides 1
+# Values of ε in the prose, besides 1.
+LOW, HIGH = 0.1, 5.0
 _METHOD = "convergent_kmeans"
-_QUOTED = ((_METHOD, "1"), (_METHOD, f"{LOW:g}"), ("nd_laplace", "1"))  # page and stop
+# Page and stop.
+_QUOTED = ((_METHOD, "1"), (_METHOD, f"{LOW:g}"), ("nd_laplace", "1"))
 _PICTURE = re.compile(r'<dpviz-picture page="([^"]+)"')
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
-Headline = Callable[[str, str], str]  # folder of a page, stop of its slider -> the page's headline there
+# (folder of a page, stop of its slider) -> the page's headline there.
+Headline = Callable[[str, str], str]
 
 
 def article_title(plan: SitePlan) -> str:
-    """Return the article's title; "" where the site lacks a page of its pictures, or a quoted ε."""
+    """Return the article's title; "" if the site lacks a page of its pictures, or a quoted ε."""
     stops = {each.folder: each.stops for each in plan.pages}
     absent = set(_PICTURE.findall(prose())) - stops.keys()
     absent |= {name for name, stop in _QUOTED if stops.get(name) and stop not in stops[name]}
@@ -518,8 +547,9 @@ def article_title(plan: SitePlan) -> str:
 
 
 def write_article(folder: Path, plan: SitePlan, headline: Headline) -> None:
-    """Write the article, with a style sheet of its own; links to pages that the site lacks become words."""
-    from markdown_it import MarkdownIt  # of the extra `publish`
+    """Write the article, with its own style sheet. Links to pages that the site lacks become text."""
+    # From the extra `publish`.
+    from markdown_it import MarkdownIt
 
     text = MarkdownIt("commonmark").render(prose().format_map(numbers(headline)))
     links = Writer(partial(address, ARTICLE, folders=plan.folders))
@@ -532,7 +562,7 @@ def write_article(folder: Path, plan: SitePlan, headline: Headline) -> None:
 
 
 def numbers(headline: Headline) -> dict[str, str]:
-    """Return every number of the prose, computed; all its records are synthetic."""
+    """Compute every number in the prose. All of its records are synthetic."""
     missing = int(chapters.MISSING.format(chapters.MISSING.default))
     labels, ages = nonprivate_labels(), _years(records()[:, 0], AGE)
     group = labels[missing - 1]

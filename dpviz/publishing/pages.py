@@ -1,6 +1,6 @@
-"""Pages of the app as static HTML: opens a page by its link, without server or browser, and writes what is on it.
+"""Pages of the app as static HTML: opens a page by its link, without server or browser, and writes its contents.
 
-Words are those of the app; pictures and controls become empty elements that the site's script fills.
+The text is the app's text. Pictures and controls become empty elements that the site's script fills.
 """
 
 import hashlib
@@ -34,26 +34,35 @@ from dpviz.ui.controls import wanted_key
 from dpviz.ui.frame import AUDIENCE
 from dpviz.ui.runs import SCREEN, MethodScreen
 
-_SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"  # of the server, in a clone and in an installed package
-_SECONDS = 600  # for one page, with its background work
+# The server's script, in a clone and in an installed package.
+_SCRIPT = ASSETS.parent / "ui" / "server" / "script.py"
+# Time for one page, including its background work, s.
+_SECONDS = 600
 _EVERY = 0.5  # s
-HIDDEN = "navigation,knobs,sweep,export,share,draw,upload"  # needs a server
-ABOVE = f"{HIDDEN},tabs"  # also hides everything under the picture
+# Parts that need a server.
+HIDDEN = "navigation,knobs,sweep,export,share,draw,upload"
+# Also hides everything under the picture.
+ABOVE = f"{HIDDEN},tabs"
 _KEY = re.compile(r"^\$\$ID-[0-9a-f]+-(.+)$")
 _PAGE_LINK = re.compile(r'href="(?:\./|/)?(\w+)(\?[^"]*)?"')
 _MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+?)\$", re.DOTALL)
-_PLACE = re.compile("\ue000(\\d+)\ue001")  # of a formula, while the words around it are written
+# Placeholder of a formula while the text around it is rendered.
+_PLACE = re.compile("\ue000(\\d+)\ue001")
 _SMALL = re.compile(r":small\[(.*?)\]")
 _COLOR = re.compile(r":(blue|red|green|orange|gray)\[(.*?)\]")
 _DRAWING = re.compile(r'src="data:image/svg\+xml(?:;base64,([\w+/=]+)|,([^"]+))"')
-DRAWINGS = "drawings"  # folder
+# Folder of drawings.
+DRAWINGS = "drawings"
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _SWITCH = re.compile(r'<div class="switch"[^>]*></div>')
 _LEAF = "data-leaf"
 _HEADINGS = {"title": "h1", "header": "h2", "subheader": "h3"}
-_GUESS = "guess:"  # before the number of an answer to a chapter's question
-TOOLS = ("audit_stage", "compare_stage")  # components of the tools' stages
-SWITCHES = ("mode", "calibration", "method")  # knobs that the site also has
+# Prefix of the number of an answer to a chapter's question.
+_GUESS = "guess:"
+# Components of the tools' stages.
+TOOLS = ("audit_stage", "compare_stage")
+# Knobs that also exist in the site.
+SWITCHES = ("mode", "calibration", "method")
 
 
 class VisitError(RuntimeError):
@@ -63,19 +72,22 @@ class VisitError(RuntimeError):
 def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Block:
     """Return the main part of a page in the state of its link; `wait` for its background work.
 
-    Raises VisitError where the app fails, or its work takes longer than ten minutes.
+    Raises VisitError if the app fails, or its work takes longer than ten minutes.
     """
     app = AppTest.from_file(str(_SCRIPT), default_timeout=_SECONDS)
     app._bidi_component_manager = _components()
-    if page == HOME:  # a link with a query leads to a story, so that its slider is moved as a preset moves it
+    # A link with a query leads to a story. Its slider is moved in the same way as by a preset.
+    if page == HOME:
         key = state.widget_key(home.EPSILON.name)
         app.session_state[wanted_key(key)] = float(link.get(home.EPSILON.name, str(home.EPSILON.default)))
     else:
         app.query_params.update(dict(link))
         name = link.get(CHAPTER.name, "")
-        if name in CHAPTERS and CHAPTERS[name].control.name in link:  # a state from after the guess
+        # A state from after the guess.
+        if name in CHAPTERS and CHAPTERS[name].control.name in link:
             app.session_state[GUESSES] = {name: SKIPPED}
-        app._page_hash = calc_hash(page)  # `switch_page` takes files only, which an installed package does not have
+        # `switch_page` accepts only files, and an installed package has no files for pages.
+        app._page_hash = calc_hash(page)
     end = time.monotonic() + _SECONDS
     while True:
         app.run()
@@ -94,7 +106,7 @@ def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Block:
 
 
 def data_of(main: Block) -> str:
-    """Return the name of the data set on a method's page that was visited, "" on any other page."""
+    """Return the name of the data set on a visited method's page, or "" for any other page."""
     state_of_page = main.root.session_state
     if SCREEN not in state_of_page or not isinstance(screen := state_of_page[SCREEN], MethodScreen):
         return ""
@@ -102,7 +114,7 @@ def data_of(main: Block) -> str:
 
 
 def bands_of(main: Block, values: Sequence[float]) -> list[Band | None]:
-    """Compute the bands of losses at `values` of the slider of a page that was visited; None where there is none."""
+    """Compute the bands of losses at `values` of a visited page's slider; None for values without a band."""
     screen = main.root.session_state[SCREEN]
     if not isinstance(screen, MethodScreen) or screen.request is None:
         return [None] * len(values)
@@ -111,7 +123,7 @@ def bands_of(main: Block, values: Sequence[float]) -> list[Band | None]:
 
 @cache
 def _components() -> BidiComponentManager:
-    """Return the registry of the app's components: searching all packages for them takes longer than a state."""
+    """Return the registry of the app's components. Searching all packages for them takes longer than a state."""
     manager = BidiComponentManager()
     manager.discover_and_register_components(start_file_watching=False)
     return manager
@@ -129,21 +141,29 @@ def _nodes(block: Block) -> Iterator[Block | Element]:
 class WrittenPage:
     """A page: its frame, the leaves in it, its pictures, its slider and its choices."""
 
-    frame: str = ""  # HTML with an empty element for each leaf
+    # HTML with an empty element for each leaf.
+    frame: str = ""
     leaves: list[str] = field(default_factory=list)  # HTML
     pictures: list[PackedPicture] = field(default_factory=list)
     slider: dict[str, Any] | None = None
-    staged: bool = False  # whether slider and picture stand on a stage
-    home: dict[str, Any] | None = None  # of the home page's stage: its question, and links to begin
-    data: str = ""  # the name of the data set, on a method's page
-    tool: str = ""  # the component of its stage, where that is a tool's
-    bands: list[Band | None] = field(default_factory=list)  # of losses, at each stop; of some states alone
-    switches: dict[str, dict[str, object]] = field(default_factory=dict)  # knob -> label, words of its choices
-    drawings: dict[str, bytes] = field(default_factory=dict)  # names of files in `DRAWINGS` -> their contents
+    # Whether slider and picture are on a stage.
+    staged: bool = False
+    # For the home page's stage: its question, and links to begin.
+    home: dict[str, Any] | None = None
+    # Name of the data set on a method's page.
+    data: str = ""
+    # Component of a tool's stage; "" for other pages.
+    tool: str = ""
+    # Bands of losses at each stop. Only some states have them.
+    bands: list[Band | None] = field(default_factory=list)
+    # Knob -> label, texts of its choices.
+    switches: dict[str, dict[str, object]] = field(default_factory=dict)
+    # Names of files in `DRAWINGS` -> their contents.
+    drawings: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
-        """What the page says of its picture. Raises StopIteration without a stage."""
+        """The page's statement about its picture. Raises StopIteration without a stage."""
         headers = (read_header(each.packed) for each in self.pictures)
         return str(next(header["stage"]["finding"] for header in headers if "stage" in header))
 
@@ -151,8 +171,8 @@ class WrittenPage:
 class Writer:
     """Writes one page.
 
-    `link` returns the address of another page of the site, from its name and query; None for one that is not there.
-    `knobs` are those of the page's own link.
+    `link` returns the address of a page of the site, from its name and query; None if the page does not exist.
+    `knobs` are the knobs in the page's own link.
     """
 
     def __init__(self, link: Callable[[str, str], str | None], knobs: frozenset[str] = frozenset()) -> None:
@@ -170,7 +190,8 @@ class Writer:
                 raise KeyError(tab)
             block = tabs[0]
         frame = self._children(block)
-        kept: list[str] = []  # what stands in the frame: of some containers a site has the switches alone
+        # Leaves that are in the frame: the site keeps only the switches of some containers.
+        kept: list[str] = []
 
         def place(match: re.Match[str]) -> str:
             kept.append(self.page.leaves[int(match[1])])
@@ -188,7 +209,8 @@ class Writer:
         inside = self._children(block)
         if not inside:
             return ""
-        if block.type == "popover":  # switches stand in the row, all else opens
+        # Switches are in the row; everything else opens.
+        if block.type == "popover":
             switches = "".join(_SWITCH.findall(inside))
             rest = _SWITCH.sub("", inside)
             label = _markdown().renderInline(block.proto.popover.label)
@@ -196,7 +218,8 @@ class Writer:
             return switches + opens
         if block.type == "expander":
             return f"<details><summary>{escape(block.proto.label)}</summary>{inside}</details>"
-        if block.proto is not None and _key(block.proto) == "dpviz-knobs":  # a site has the switches of these alone
+        # The site keeps only the switches of this container.
+        if block.proto is not None and _key(block.proto) == "dpviz-knobs":
             return "".join(_SWITCH.findall(inside))
         classes = ["flow"]
         if isinstance(block, Column):
@@ -233,7 +256,8 @@ class Writer:
             case "button_group" | "selectbox" | "slider":
                 name = _key(proto).removeprefix("knob:")
                 if name == AUDIENCE.name:
-                    return ""  # it stands on the stage
+                    # It is on the stage.
+                    return ""
                 if name not in SWITCHES:
                     return '<div class="range" data-range></div>' if name in self.knobs else ""
                 choices = [getattr(each, "content", each) for each in proto.options]
@@ -244,7 +268,8 @@ class Writer:
             case "button" if (key := _key(proto)).startswith(_GUESS):
                 guess, label = escape(key.removeprefix(_GUESS)), escape(proto.label)
                 return f'<button type="button" class="button" data-guess="{guess}">{label}</button>'
-        return ""  # needs a server
+        # Other elements need a server.
+        return ""
 
     def _leaf(self, html: str) -> str:
         if not html.strip():
@@ -253,14 +278,14 @@ class Writer:
         return f'<div class="leaf" data-leaf="{len(self.page.leaves) - 1}"></div>'
 
     def _drawing(self, match: re.Match[str]) -> str:
-        """Move an inline drawing to a file of its own."""
+        """Move an inline drawing to a separate file."""
         data = b64decode(match[1]) if match[1] else unquote(unescape(match[2])).encode()
         name = f"{hashlib.sha256(data).hexdigest()[:16]}.svg"
         self.page.drawings[name] = data
         return f'src="{DRAWINGS}/{name}" loading="lazy"'
 
     def linked(self, html: str) -> str:
-        """Point links between the app's pages to the site's; links to absent pages become words."""
+        """Change links between the app's pages to links in the site. Links to absent pages become text."""
 
         def link(match: re.Match[str]) -> str:
             address = self.link(match[1], unescape(match[2] or ""))
@@ -270,7 +295,8 @@ class Writer:
 
     def _component(self, proto: Any) -> str:
         tool = next((each for each in TOOLS if proto.component_name.endswith(each)), "")
-        if tool:  # its stage moves by itself: what it shows at every ε comes as one leaf
+        # A tool's stage moves by itself: its content for every ε is one leaf.
+        if tool:
             self.page.tool = tool
             self.page.leaves.append(json.dumps(_without_server(json.loads(proto.json))))
             return f'<div class="leaf tool" data-leaf="{len(self.page.leaves) - 1}" data-tool></div>'
@@ -282,7 +308,8 @@ class Writer:
             return ""
         length = int.from_bytes(proto.bytes[:4], "little")
         options = json.loads(proto.bytes[4 : 4 + length])
-        assert length % ALIGNMENT == ALIGNMENT - 4  # the scenes begin aligned
+        # The scenes begin aligned.
+        assert length % ALIGNMENT == ALIGNMENT - 4
         body = bytes(proto.bytes[4 + length :])
         if kind == "live":
             key = _key(proto) or proto.id
@@ -304,21 +331,22 @@ class Writer:
 
 
 def _key(proto: Any) -> str:
-    """Return the key that the app gave to a node, "" without one."""
-    match = _KEY.match(getattr(proto, "id", ""))  # some containers have none
+    """Return the key that the app gave to a node, or "" if there is none."""
+    # Some containers have no id.
+    match = _KEY.match(getattr(proto, "id", ""))
     return match[1] if match else ""
 
 
 @cache
 def _markdown() -> Any:
-    """Return the renderer of Streamlit's markdown: of the extra `publish`, which `dpviz publish --help` can lack."""
+    """Return the renderer of Streamlit's Markdown, from the extra `publish`. `dpviz publish --help` runs without it."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("js-default", {"html": False})
 
 
 def rendered(text: str) -> str:
-    """Return Streamlit's markdown as HTML: formulas as MathML, small words, and colors by their names."""
+    """Return Streamlit's Markdown as HTML: formulas as MathML, small text, and colors by their names."""
     from latex2mathml.converter import convert as mathml
 
     formulas: list[str] = []
@@ -335,7 +363,7 @@ def rendered(text: str) -> str:
 
 
 def _without_server(stage: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a tool's stage without what only a server answers; the method of an audit is said in words."""
+    """Return a tool's stage without the parts that need a server. The text names the method of an audit."""
     if "method" not in stage:
         return {**stage, "query": None, "session": ""}
     audited = [dict(stage[f"{each}s"])[stage[each]] for each in ("method", "mode") if stage[each] is not None]
@@ -343,7 +371,7 @@ def _without_server(stage: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def table(frame: Any) -> str:
-    """Return a data frame as an HTML table, numbers as Python writes them."""
+    """Return a data frame as an HTML table, with numbers in Python's notation."""
     head = "".join(f'<th scope="col">{escape(str(each))}</th>' for each in frame.columns)
     rows = "".join(f"<tr>{''.join(f'<td>{escape(str(each))}</td>' for each in row)}</tr>" for row in frame.to_numpy())
     return f'<div class="table" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'

@@ -19,47 +19,69 @@ from dpviz.ui.reading import CHOICE as READ
 AUDIENCES = ("curator", "public")
 _MODES: Mapping[str, str] = {"convergent_kmeans": "mode", "dpm": "calibration", "source_target": "method"}
 _PAGE_KEYS = {"data", "records_public", "link", "modes", "seeds", "stops"}
-_SEEDS = (112, 113)  # the app's own, and the next one of its button "New noise"
-# Modes of methods, and the two baselines that readers ask for most: with all a page would be twice as large.
+# The app's own seed, and the next one of its button "New noise".
+_SEEDS = (112, 113)
+# Modes of methods, and the two most requested baselines. With all of them, a page would be twice as large.
 _DEFAULT_MODES = frozenset({"repaired", "published", "dplloyd", "eugkm", "nna", "nas"})
 MOST_SEEDS = 20
 # Further data sets of a page; all are synthetic.
 _TABLES: Mapping[str, Mapping[str, object]] = {"dpm": {"data": ["blobs", "moons"], "records_public": True}}
-TABS = ("tab", "below", "under")  # knobs of the tabs under a method's picture: each page has one of them
-COURSE, GLOSSARY = "learn", "glossary"  # pages
-ARTICLE = "article"  # the folder of the example article, which is no page of the app
-BUDGET = "epsilon"  # the knob of a method's slider
-ACROSS_KNOBS = {  # tools with results -> the knob of its stage's ε, and who sees it
+# Knobs of the tabs under a method's picture. Each page has one of them.
+TABS = ("tab", "below", "under")
+# Pages.
+COURSE, GLOSSARY = "learn", "glossary"
+# Folder of the example article, which is not a page of the app.
+ARTICLE = "article"
+# Knob of a method's slider.
+BUDGET = "epsilon"
+# Tools with results -> the knob of their stage's ε, and the audiences.
+ACROSS_KNOBS = {
     "compare": ("compare_at", AUDIENCES),
     "audit": ("audit_epsilon", AUDIENCES[:1]),
 }
 
 
 class PlanError(ValueError):
-    """A mistake in a plan, in words for its author."""
+    """A mistake in a plan, with a message for its author."""
 
 
 @dataclass(frozen=True, slots=True)
 class PagePlan:
     """One page of the site: its page of the app, and its states."""
 
-    folder: str  # in the site: a method's name for its page, "" for home
-    page: str  # of the app
+    # Folder in the site: a method's name for its page, "" for home.
+    folder: str
+    # Page of the app.
+    page: str
     title: str
-    link: Mapping[str, str] = field(default_factory=dict)  # fixed knobs
-    audiences: tuple[str, ...] = AUDIENCES  # the page opens with the first
-    mode: str = ""  # the knob that chooses among modes and baselines; "": none
-    modes: tuple[str, ...] = ()  # its values; the page opens with the first
-    seeds: tuple[int, ...] = ()  # of the noise
-    knob: str = ""  # of the slider; "": none
-    stops: tuple[str, ...] = ()  # of the slider, as in links; (): all of the app
-    words: tuple[str, ...] = ()  # of the stops, where the control is no slider for ε
-    label: str = ""  # of that control
-    opens: str = "1"  # the first stop
-    plays: bool = False  # whether that control is the steps of an animation
-    asks: bool = False  # whether the page opens with a question, and its control appears after the answer
-    tab: str = ""  # the only tab; "": the page above its tabs
-    above: str = ""  # folder of the page above this one
+    # Fixed knobs.
+    link: Mapping[str, str] = field(default_factory=dict)
+    # The page opens with the first audience.
+    audiences: tuple[str, ...] = AUDIENCES
+    # Knob that chooses among modes and baselines; "" for none.
+    mode: str = ""
+    # Values of this knob. The page opens with the first one.
+    modes: tuple[str, ...] = ()
+    # Seeds of the noise.
+    seeds: tuple[int, ...] = ()
+    # Knob of the slider; "" for none.
+    knob: str = ""
+    # Stops of the slider, in the form of links; () for all stops of the app.
+    stops: tuple[str, ...] = ()
+    # Texts of the stops, if the control is not a slider for ε.
+    words: tuple[str, ...] = ()
+    # Label of the control.
+    label: str = ""
+    # The first stop.
+    opens: str = "1"
+    # Whether the control is the steps of an animation.
+    plays: bool = False
+    # Whether the page opens with a question, and its control appears after the answer.
+    asks: bool = False
+    # The only tab; "" for the page above its tabs.
+    tab: str = ""
+    # Folder of the page above this one.
+    above: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +89,8 @@ class SitePlan:
     """A whole site."""
 
     pages: tuple[PagePlan, ...]
-    article: str = ""  # the title of the example article; "": the site has none
+    # Title of the example article; "" if the site has none.
+    article: str = ""
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -86,7 +109,7 @@ def _plan(tables: Mapping[str, object], *, home: bool) -> SitePlan:
         return SitePlan(tuple(own))
     # All records of the further pages are synthetic, and home has no switch.
     first = PagePlan("", HOME, "Home", audiences=AUDIENCES[:1], knob=HOME_EPSILON.name)
-    # Their stages bring all values of ε along. An audit is of worlds that were made up: everyone sees the same.
+    # Their stages contain all values of ε. An audit uses invented worlds, so everyone sees the same.
     across = [
         PagePlan(name, name, ACROSS[name].title, audiences=audiences, knob=knob, stops=("1",))
         for name, (knob, audiences) in ACROSS_KNOBS.items()
@@ -96,7 +119,7 @@ def _plan(tables: Mapping[str, object], *, home: bool) -> SitePlan:
 
 
 def _chapters() -> Iterator[PagePlan]:
-    """Yield the course: its first chapter in its folder, and the others below it."""
+    """Yield the course: its first chapter in the course's folder, and the other chapters below it."""
     for name in ORDER:
         if name == END:
             yield PagePlan(f"{COURSE}/{END}", COURSE, END_TITLE, {CHAPTER.name: END}, AUDIENCES[:1], above=COURSE)
@@ -132,7 +155,7 @@ def read_plan(path: Path) -> SitePlan:
     home = true
     [dpm]
     data = "moons"    # or several: ["blobs", "moons"]
-    records_public = false     # then the site has the public's view only
+    records_public = false     # then the site has only the public view
     seeds = [1, 2]
     stops = [0.5, 1, 2]
     """
@@ -140,7 +163,8 @@ def read_plan(path: Path) -> SitePlan:
         tables = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise PlanError(f"The configuration {path} could not be read ({error.strerror}). Name a TOML file.") from None
-    except ValueError as error:  # no UTF-8, or no TOML
+    # The file is not UTF-8, or not TOML.
+    except ValueError as error:
         raise PlanError(f"The configuration {path} is no TOML: {error}. Correct that place.") from None
     home = tables.pop("home", True)
     if not isinstance(home, bool):
@@ -163,7 +187,8 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
         raise PlanError(f"[{name}] had link {link!r}, but it takes a table of a link's names and values.")
     link = {str(key): str(value) for key, value in link.items()}
     titles = {**{name: title(name) for name in DATASETS}, **PAIRS}
-    data = table.get("data", link.get("data"))  # a page each; none is the page's own set
+    # One page for each. None means the page's own set.
+    data = table.get("data", link.get("data"))
     sets = tuple(data) if isinstance(data, list) else ("" if data is None else data,)
     wrong_set = next((each for each in sets if each not in titles), None)
     if not sets or (wrong_set is not None and data is not None):
@@ -183,7 +208,8 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
     stops = table.get("stops", [])
     if not isinstance(stops, list) or not all(isinstance(each, int | float) and each > 0 for each in stops):
         raise PlanError(f"[{name}] had stops {stops!r}, but it takes numbers above 0, or none for all.")
-    public = table.get("records_public", sets == ("",))  # the page's own set is public or synthetic
+    # The page's own set is public or synthetic.
+    public = table.get("records_public", sets == ("",))
     if not isinstance(public, bool):
         raise PlanError(f"[{name}] had records_public {public!r}, but it must be true or false.")
     method = CATALOGUE[name]
@@ -198,7 +224,8 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
             audiences,
             knob,
             modes,
-            tuple(seeds) if not i or "seeds" in table else _SEEDS[:1],  # of further sets one is enough
+            # One seed is enough for further sets.
+            tuple(seeds) if not i or "seeds" in table else _SEEDS[:1],
             BUDGET,
             tuple(f"{stop:g}" for stop in stops),
             above=name if i else "",
@@ -210,7 +237,7 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
 
 
 def words_of_modes(name: str, knob: str) -> dict[str, str]:
-    """Return the choices of a knob on a method's page, with their words."""
+    """Return the choices of a knob on a method's page, with their texts."""
     if not knob:
         return {}
     method = CATALOGUE[name]
