@@ -143,19 +143,6 @@ def test_everyone_sees_a_file_only_where_it_was_released(opened, drawn, name):
     assert len(drawn) == 1
 
 
-def test_before_a_release_everyone_sees_the_same_of_any_file(open_page):
-    def words(rows):
-        content = ("age,income\n" + "\n".join(f"{a},{b}" for a, b in rows)).encode()
-        page = open_page(FIRST, data="upload:", audience="public")
-        page.widget("file_uploader", "Your file").set_value(("mine.csv", content, "text/csv"))
-        page = typed(page.run(), BOUNDS)
-        return [
-            each.value for kind in ("error", "warning", "info", "caption") for each in getattr(page.app, kind)
-        ], page.texts
-
-    assert words(ROWS) == words(np.random.default_rng(9).random((44, 2)))
-
-
 ONE = pytest.mark.parametrize("name", [FIRST])
 
 

@@ -199,6 +199,8 @@ class NDLaplacePage(MethodPage):
             controls.control(UNIT)
             if self.unit() == "range":
                 st.caption("Each feature is divided by its public range, so that one distance serves all of them.")
+        if self.frame.public and self.frame.source.own:
+            return  # the number of records is the curator's, and so is the record
         n = self.frame.source.dataset.n
         if int(state.value(RECORD)) >= max(n, 1):
             state.remember(RECORD, 0)

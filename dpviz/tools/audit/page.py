@@ -173,7 +173,9 @@ def ask(page: PageFrame) -> AuditQuestion:
     with page.first:
         pair = str(controls.control(PAIR))
         record, last = CONSTRUCTED, page.dataset.n - 1
-        if pair == "own" and last >= 0:
+        if pair == "own" and page.source.own and page.public:
+            record = 0  # the number of records is the curator's, and so is the record
+        elif pair == "own" and last >= 0:
             words = "Whose presence is audited: a row of the data."
             record = int(controls.control(Knob("record", "int", 0, "Record", words, 0, last, 0, last)))
     with page.more:

@@ -94,7 +94,8 @@ class WorldsTab:
 def link(frame: PageFrame, *, record: bool = True) -> state.Pairs:
     """Return what this tab adds to the link; without the record where the page has it already."""
     pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK)]
-    return [(RECORD.name, str(_row(frame.dataset.n))), *pairs] if record else pairs
+    row = int(state.value(RECORD)) if frame.public else _row(frame.dataset.n)  # the last row is the curator's
+    return [(RECORD.name, str(row)), *pairs] if record else pairs
 
 
 def adapter(tab: Knob) -> Callable[[Scene], Scene]:

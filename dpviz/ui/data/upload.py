@@ -31,6 +31,7 @@ from dpviz.data import (
 from dpviz.data.features import GAPS
 from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format
 from dpviz.data.geography import likely_map
+from dpviz.data.parsing import SNIFFED_ROWS
 from dpviz.data.table import EACH, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, Category
 from dpviz.data.transforms import LEAST_CHANGE, MAX_SEED
 from dpviz.ui import state, tabs
@@ -324,7 +325,7 @@ def _file(*, public: bool) -> Table | None:
         if fingerprint:
             state.report(tabs.missing_file(fingerprint))
         return None
-    if fingerprint and fingerprint != table.digest:
+    if fingerprint and fingerprint != table.digest and not public:  # whether it is the link's is about every record
         state.report(
             f"This file's fingerprint is {table.digest}, the link's is {fingerprint}: the picture will be another one."
         )
@@ -369,8 +370,10 @@ def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -
             rows = {AUTOMATIC: f"Automatic: {read}" if row == "infer" and table is not None else "Automatic"}
             rows |= {NO_NAMES: "None: the first row is a record"}
             rows |= {str(i): f"Row {i + 1}" for i in (row,) if isinstance(i, int)}
-            for i, line in enumerate(beginning.nonprivate_lines):
-                rows[str(i)] = f"Row {i + 1}" if public else f"Row {i + 1}: {line}"
+            if public:  # whatever the number of rows
+                rows |= {str(i): f"Row {i + 1}" for i in range(SNIFFED_ROWS)}
+            else:
+                rows |= {str(i): f"Row {i + 1}: {line}" for i, line in enumerate(beginning.nonprivate_lines)}
             chosen = AUTOMATIC if row == "infer" else NO_NAMES if row is None else str(row)
             _choice(st.container(), "Row of the columns' names", "header", rows, chosen)
         st.caption("Automatic settings follow from all rows of the file, and the guarantee treats them as public.")

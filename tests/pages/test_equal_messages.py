@@ -1,0 +1,139 @@
+"""Everyone's view of neighboring files: with equal releases, every message and every export is equal to the byte."""
+
+import hashlib
+import secrets
+import sys
+import uuid
+from collections import Counter
+from itertools import zip_longest
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import local_script_runner
+
+from dpviz.mechanisms import public_rng
+from dpviz.tools.audit import runs as audit_tasks
+from dpviz.tools.compare import runs as compare_tasks
+from dpviz.ui import live, release_ledger, runs
+from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, make
+from tests.pages.conftest import FIRST, LINKED, at_once, release, typed
+from tests.pages.test_every_export import QUICK
+
+ROWS = np.random.default_rng(8).random((60, 2)).round(3) * [80.0, 9000.0] + [10.0, 500.0]
+REPLACED = np.vstack([ROWS[:-1], [[11.5, 600.0]]])
+FEWER = np.random.default_rng(9).random((44, 2))
+BOUNDS = {"age from": (0.0, 100.0), "income from": (0.0, 10_000.0)}
+
+
+@pytest.fixture
+def listen(monkeypatch):
+    """Return what begins a list of all messages of a session from now on. Chance is the same in each session."""
+    session = SimpleNamespace(messages=[], calls=Counter())
+    queue = local_script_runner.ForwardMsgQueue
+    enqueue = queue.enqueue
+
+    def hear(self, message):
+        session.messages.append(message.SerializeToString(deterministic=True))
+        enqueue(self, message)
+
+    def drawn(n=32):
+        site = sys._getframe(1).f_code.co_filename[-12:], sys._getframe(1).f_lineno
+        session.calls[site] += 1
+        return f"{site[1] * 1000 + session.calls[site]:0{2 * n}x}"
+
+    def listen(*, anew=False):
+        session.messages = []
+        if anew:
+            session.calls.clear()
+        return session.messages
+
+    monkeypatch.setattr(queue, "enqueue", hear)
+    for module, name in ((secrets, "token_hex"), (secrets, "token_urlsafe"), (live, "token_hex")):
+        monkeypatch.setattr(module, name, drawn)
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=session.calls.total()))
+    return listen
+
+
+@pytest.fixture
+def forced(monkeypatch):
+    """Let a method release of every file exactly what it released of the first one."""
+    first = {}
+
+    def release_own(request, source):
+        data, name = source.dataset, request.algorithm.name
+        if name not in first:
+            first[name] = request.algorithm.fit(data.points, data.box, request.params, rng=public_rng(5))
+        made = runs.replace(first[name], guarantee=runs.honest(first[name].guarantee, data, secret=True))
+        key = runs._key_of(request, source, runs.Noise(None))
+        runs.st.session_state.setdefault(runs._OWN_RELEASES, {})[key] = made
+        return made
+
+    monkeypatch.setattr(runs, "release_own", release_own)
+
+
+def written(rows):
+    return ("age,income\n" + "\n".join(f"{a},{b}" for a, b in rows.tolist())).encode()
+
+
+def opened(open_page, name, rows, **link):
+    fingerprint = hashlib.sha256(written(ROWS)).hexdigest()[:16]
+    page = open_page(name, data=f"upload:{fingerprint}", **QUICK.get(name, {}), **link)
+    page.widget("file_uploader", "Your file").set_value(("mine.csv", written(rows), "text/csv"))
+    return typed(page.run(), BOUNDS)
+
+
+def exports(page, monkeypatch):
+    """Return every file that everyone can save of the page."""
+    shown = page.app.session_state["dpviz:shown"]
+    if shown is None:
+        return {}
+    kinds = [kind for kind in FORMATS if shown.scenes or kind not in PICTURED]
+    with monkeypatch.context() as patch:  # a file is made in the page's own session
+        patch.setattr(release_ledger, "_session", lambda: page.app.session_state["dpviz:ledger"])
+        return {kind: make(shown, FIRST, ExportRequest(kind, 0)).content for kind in kinds}
+
+
+def check_equal(one, other):
+    """Compare long lists of bytes; a message of the first difference is short."""
+    differing = [(a, b) for a, b in zip_longest(one, other, fillvalue=b"") if a != b]
+    assert not differing, [each[max(i - 99, 0) : i + 99] for each in differing[0] for i in [first_at(*differing[0])]]
+
+
+def first_at(one, other):
+    """Return the first place at which two messages differ, behind the hash that they begin with."""
+    return next((i for i in range(40, min(len(one), len(other))) if one[i] != other[i]), 0)
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize("name", LINKED)
+def test_equal_releases_of_neighbors_give_everyone_equal_bytes(open_page, listen, name, monkeypatch):
+    at_once(monkeypatch, audit_tasks, compare_tasks)
+    seen = []
+    for rows in (ROWS, REPLACED):
+        listen(anew=True)
+        page = opened(open_page, name, rows)
+        curators = listen()
+        page = page.run() if name in QUICK else release(page)
+        messages = listen()
+        page.look("public")
+        seen.append((curators, messages, exports(page, monkeypatch)))
+    (curators, one, files), (others_curators, other, others_files) = seen
+    assert len(one) > 10
+    check_equal(one, other)
+    assert files == others_files
+    assert name in QUICK or files
+    assert curators != others_curators, "the curator's do differ"
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_before_a_release_any_two_files_give_everyone_equal_bytes(open_page, listen, name, monkeypatch):
+    at_once(monkeypatch, audit_tasks, compare_tasks)
+    seen = []
+    for rows in (ROWS, REPLACED, FEWER):
+        messages = listen(anew=True)
+        page = opened(open_page, name, rows, audience="public")
+        seen.append((messages, exports(page, monkeypatch)))
+    for messages, files in seen[1:]:
+        check_equal(messages, seen[0][0])
+        assert files == seen[0][1]
