@@ -181,7 +181,8 @@ class MethodPage:
         if self.method.has_start:
             self.values["start_seed"] = state.value(frame.START_SEED)
         self.draw_look()
-        self.meaning = self.note()
+        note, rows = self.note(), max(self.frame.dataset.rows_per_person, 1)
+        self.meaning = lambda epsilon: note(rows * epsilon)
         with page.stage:
             self.draw_stage()
         with page.more_pictures:

@@ -87,20 +87,22 @@ def run(
     algorithm = find(method)
     records, dataset = records_of(data, bounds, features)
     if rows_per_person > 1:
-        dataset = replace(dataset, caveats=tuple(each for each in dataset.caveats if each != ONE_ROW))
+        rows = max(rows_per_person, dataset.rows_per_person)
+        caveats = tuple(each for each in dataset.caveats if each != ONE_ROW)
+        dataset = replace(dataset, caveats=caveats, rows_per_person=rows)
     parameters = algorithm.make_params(params)
     rng = SecretGenerator() if seed is None else public_rng(seed)
     points: Any = dataset.points if records is None else records  # methods that need sums alone take chunks
 
     def price() -> tuple[Guarantee, Sequence[Event]]:
-        guarantee, events = price_of(algorithm.fit, dataset.box, parameters, rows_per_person)
+        guarantee, events = price_of(algorithm.fit, dataset.box, parameters)
         return on_data(guarantee, dataset), events
 
     charge(algorithm.title, price, data)
     with without_charge():
         result: Result[Release, Step] = algorithm.fit(points, dataset.box, parameters, rng=rng)
     kind = algorithm.run if isinstance(algorithm, Method) else run_class(algorithm.name)
-    guarantee = honest(for_person(result.guarantee, rows_per_person), dataset, secret=seed is None)
+    guarantee = honest(result.guarantee, dataset, secret=seed is None)
     made = run_of(kind, result, parameters, dataset, guarantee)
     return replace(made, title=algorithm.title, nonprivate_reading=notices_of(dataset))
 
@@ -121,7 +123,11 @@ def honest(guarantee: Guarantee, dataset: Dataset, *, secret: bool) -> Guarantee
 
 
 def on_data(guarantee: Guarantee, dataset: Dataset) -> Guarantee:
-    """Add to a guarantee what is known of the data; nothing is proved where their bounds come from the records."""
+    """Restate a guarantee for all rows of a person, and add facts about the data.
+
+    Nothing is proved if the bounds come from the records.
+    """
+    guarantee = for_person(guarantee, dataset.rows_per_person)
     caveats = (*guarantee.caveats, *dataset.caveats)
     if dataset.bounds_from_data:
         return replace(guarantee, proved=None, caveats=(FROM_DATA, *caveats))

@@ -309,10 +309,11 @@ class OpenBudget:
             )
         if not math.isfinite(claim.epsilon):
             raise BudgetError(f"{title} at ε = ∞ is without privacy: no budget allows it. It was not run.")
+        row = guarantee.of_row.proved or claim
         if claim.per_distance:
-            claim = across_box(guarantee, events)
+            claim = row = across_box(guarantee, events)
         try:
-            exceeds = overspent(events, claim)
+            exceeds = overspent(events, row)
         except ValueError as error:
             raise BudgetError(f"The noise of {title} does not prove its guarantee: {error} It was not run.") from error
         if exceeds:
@@ -406,14 +407,18 @@ def check_rows(rows: object) -> None:
 
 
 def for_person(guarantee: Guarantee, rows: int) -> Guarantee:
-    """Restate both claims for all rows of a person, at most `rows` >= 1, which a caveat then says."""
-    if rows == 1:
+    """Restate both claims for all rows of a person, at most `rows` >= 1, which a caveat then says.
+
+    A number below that of the guarantee changes nothing.
+    """
+    if rows <= guarantee.rows:
         return guarantee
+    guarantee = guarantee.of_row
     published, proved = (
         None if claim is None else for_group(claim, rows) for claim in (guarantee.published, guarantee.proved)
     )
     caveats = (*guarantee.caveats, ROWS.format(rows=rows))
-    return replace(guarantee, published=published, proved=proved, caveats=caveats, rows=rows)
+    return replace(guarantee, published=published, proved=proved, caveats=caveats, rows=rows, row=guarantee)
 
 
 def price_of(fit: AnyFit, box: Box, params: Any, rows: int = 1) -> tuple[Guarantee, Sequence[Event]]:

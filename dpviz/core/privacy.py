@@ -113,8 +113,10 @@ class Guarantee:
     # "" if the run follows the procedure that `published` is stated for.
     differs: str = ""
     trusted: str = ""
-    # Rows of one person, at most, that the claims are for together. Events of a run are for one row.
+    # Rows of one person, at most, that the claims are for together.
     rows: int = 1
+    # The guarantee of one row, which a run's events prove. None if `rows` is 1.
+    row: "Guarantee | None" = None
 
     def __repr__(self) -> str:
         """Name both claims and the number of caveats."""
@@ -123,6 +125,11 @@ class Guarantee:
             for name, claim in (("proved", self.proved), ("published", self.published))
         )
         return f"<Guarantee: {claims}; {len(self.caveats)} caveats>"
+
+    @property
+    def of_row(self) -> "Guarantee":
+        """Return the guarantee of one row."""
+        return self.row or self
 
     @property
     def stated(self) -> Claim:

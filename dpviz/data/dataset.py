@@ -26,6 +26,8 @@ class Nouns:
 
 
 NEUTRAL = Nouns()
+# Maximum number of rows of one person. Our choice.
+MOST_ROWS_EACH = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +112,8 @@ class Dataset(Confidential):
     caveats: tuple[str, ...] = ()
     # Names of the points.
     nouns: Nouns = NEUTRAL
+    # Maximum number of rows of one person, which every guarantee counts, public. 0: unknown, and one row counts.
+    rows_per_person: int = 0
     # Background of a map: a town's, under the first two features, or an outline, under the features of `place`.
     ground: Ground | Outline | None = None
 

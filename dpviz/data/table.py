@@ -20,7 +20,7 @@ from annotated_types import Ge, Gt, Le, Len, Lt
 from numpy.typing import NDArray
 
 from dpviz.core import Box, Confidential, FloatArray, frozen
-from dpviz.data.dataset import Dataset
+from dpviz.data.dataset import MOST_ROWS_EACH, Dataset
 from dpviz.data.features import CHOOSE, GAPS, count_odd
 from dpviz.data.files import (
     CSV,
@@ -152,7 +152,7 @@ class Table(Confidential):
         NOT private: a suggestion of what to leave out of a form at first. What is used is what a person chooses.
         """
         columns = self.nonprivate_columns
-        words = re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)).strip().lower()
+        words = _split_name(column)
         if words in COUNTING_NAMES or NAMING.search(words):
             return True
         if column in columns.nonprivate_texts:
@@ -168,6 +168,19 @@ class Table(Confidential):
         return (is_nameless or is_dense or COUNTING.search(words) is not None) and (
             differ and bool((values == np.round(values)).all())
         )
+
+    def nonprivate_repeated_ids(self) -> tuple[tuple[str, int], ...]:
+        """Return the columns with a name of an identifier whose values repeat, and how many values each has.
+
+        NOT private: a hint for the person who knows the file.
+        """
+        found = []
+        for column in self.nonprivate_columns.names:
+            if NAMING.search(_split_name(column)):
+                n_values = len(set(self._classes(column).tolist()))
+                if 1 < n_values < self.n_rows:
+                    found.append((column, n_values))
+        return tuple(found)
 
     def nonprivate_values(self, column: str, most: int) -> tuple[str, ...]:
         """Return at most so many values of a column as text, the most frequent first; no numbers with fractions."""
@@ -446,6 +459,11 @@ class Table(Confidential):
             ) from None
 
 
+def _split_name(column: str) -> str:
+    """Return the words of a column's name in lower case: "patientId" -> "patient id"."""
+    return re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)).strip().lower()
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What a person chose for a table of their own; `dataset` applies it, in the app and in scripts.
@@ -473,6 +491,8 @@ class Choices:
     category_weight: Annotated[float, Ge(LEAST_CHANGE), Le(1)] = 1.0
     unlisted: Unlisted = "zeros"  # what happens to a row whose value is not in the list of its column
     group: tuple[Name, Name] | None = None  # a column, and the value of it that the rows have which count
+    # Rows of one person, at most. 0: nobody has said.
+    rows_per_person: Annotated[int, Ge(0), Le(MOST_ROWS_EACH)] = 0
 
     @property
     def indicators(self) -> tuple[str, ...]:
@@ -587,6 +607,9 @@ class Choices:
                 note=" ".join((dataset.note, *words)),
                 caveats=tuple(dict.fromkeys((*dataset.caveats, *words, REPLACED))),
             )
+        if self.rows_per_person:
+            caveats = tuple(each for each in dataset.caveats if each != ONE_ROW)
+            dataset = replace(dataset, rows_per_person=self.rows_per_person, caveats=caveats)
         return dataset if self.projected is None else dataset.projected(self.projected, seed=self.projection_seed)
 
 

@@ -242,7 +242,8 @@ def protected(guarantee: Guarantee) -> str:
     claim = guarantee.proved or guarantee.stated
     if claim.per_distance:
         return PLACE
-    return VALUES if claim.adjacency is Adjacency.REPLACE else RECORD
+    words = VALUES if claim.adjacency is Adjacency.REPLACE else RECORD
+    return words.replace("one record", "one person") if guarantee.rows > 1 else words
 
 
 def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] = ()) -> Label:
@@ -255,14 +256,17 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
     caveats: tuple[str, ...] = ()
     if guarantee.differs:
         caveats = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
-    account, is_overspent = _account(stated, "stated" if proved is None else "proved", events)
+    row = guarantee.of_row
+    account, is_overspent = _account(row.proved or row.stated, "stated" if proved is None else "proved", events)
+    if account and guarantee.rows > 1:
+        account = f"For one row: {account[:1].lower()}{account[1:]}"
     return Label(
         kind=NOTHING
         if published is proved is None
         else kind_of(stated) + (", claimed and not established" if claimed else ""),
         contents=replace(contents, trusted=f"{contents.trusted} {guarantee.trusted}".strip()),
-        stated=_statement("Claimed" if proved is None else "Stated", published, contents, ORIGINAL[bool(caveats)]),
-        proved=None if proved is None else _statement("Proved", proved, contents, THIS_RUN[bool(caveats)]),
+        stated=_statement("Claimed" if proved is None else "Stated", guarantee, contents, ORIGINAL[bool(caveats)]),
+        proved=None if proved is None else _statement("Proved", guarantee, contents, THIS_RUN[bool(caveats)]),
         distances=apart,
         caveats=(*caveats, *guarantee.caveats),
         differs=guarantee.differs,
@@ -346,8 +350,9 @@ def box_words(words: Words) -> str:
     return BOX if words.box_public else OWN_BOX
 
 
-def _statement(title: str, claim: Claim | None, contents: Contents, of: str) -> Statement:
+def _statement(title: str, guarantee: Guarantee, contents: Contents, of: str) -> Statement:
     """Write a claim; `of` is which procedure it is about, where there are two."""
+    claim = guarantee.proved if title == "Proved" else guarantee.published
     if claim is None:
         return Statement(title, "nothing", "", "", "")
     distance = contents.distances[0] if contents.distances else None
@@ -358,9 +363,13 @@ def _statement(title: str, claim: Claim | None, contents: Contents, of: str) -> 
         title=f"{title}{of}",
         numbers=numbers_of(claim, distance),
         odds=f"{words}, if it held" if claimed else words,
-        neighbors=NEIGHBORS[claim.adjacency],
+        neighbors=NEIGHBORS[claim.adjacency].replace("one record", _unit(guarantee)),
         reference=claim.reference,
     )
+
+
+def _unit(guarantee: Guarantee) -> str:
+    return "one record" if guarantee.rows == 1 else f"one person's rows, at most {guarantee.rows:,},"
 
 
 def _epsilon(claim: Claim, length: float) -> float:

@@ -39,7 +39,8 @@ def list_spending(result: Result[Release, Step], *, delta: float | None = None) 
     It is the account that the run's guarantee names (`epsilon_share`), under the adjacency that the events were
     calibrated for and at `delta`; None: at the delta that the run's noise is made for.
     """
-    claim = result.guarantee.proved or result.guarantee.stated
+    row = result.guarantee.of_row
+    claim = row.proved or row.stated
     delta = claim.calibrated_delta if delta is None else delta
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
         return (SpendingRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
@@ -55,7 +56,7 @@ def list_spending(result: Result[Release, Step], *, delta: float | None = None) 
                 SpendingRow(
                     column,
                     words_of(first),
-                    epsilon_share((part,), result.events, adjacency, delta, claim.account),
+                    result.guarantee.rows * epsilon_share((part,), result.events, adjacency, delta, claim.account),
                     n_shared,
                 )
             )

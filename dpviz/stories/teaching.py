@@ -271,15 +271,19 @@ def odds_of(it: Known) -> Formula | None:
     proved = it.guarantee.proved
     if proved is None or proved.per_distance or math.isinf(proved.epsilon):
         return None
-    return attackers_share(proved.epsilon, proved.delta)
+    return attackers_share(proved.epsilon, proved.delta, it.guarantee.rows)
 
 
-def attackers_share(epsilon: float, delta: float) -> Formula:
-    """Return how often an attacker is right at most where (epsilon, delta) holds, from a coin's 50 in 100."""
+def attackers_share(epsilon: float, delta: float, rows: int = 1) -> Formula:
+    """Return how often an attacker is right at most under (epsilon, delta), from a coin's 50 in 100.
+
+    Epsilon is for all `rows` of a person, and written as so many times that of one row.
+    """
     plus = r" + \delta", rf" + {tex(delta)}"
     here, there = plus if delta > 0 else ("", "")
     general = rf"100\cdot\frac{{e^{{\varepsilon}}{here}}}{{1 + e^{{\varepsilon}}}}"
-    filled = rf"100\cdot\frac{{e^{{{tex(epsilon)}}}{there}}}{{1 + e^{{{tex(epsilon)}}}}}"
+    exponent = tex(epsilon) if rows == 1 else rf"{rows}\cdot {tex(epsilon / rows)}"
+    filled = rf"100\cdot\frac{{e^{{{exponent}}}{there}}}{{1 + e^{{{exponent}}}}}"
     share = attacker_odds(epsilon, delta)
     return Formula(ODDS, general, filled, share, "in 100", "Kairouz et al., theorem 2.1", is_limit=True)
 

@@ -25,7 +25,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkabl
 
 import numpy as np
 
-from dpviz.accounting import PureEvent, across_box, epsilon_of, overspent, under_replace, zcdp_epsilon
+from dpviz.accounting import PureEvent, across_box, epsilon_of, for_group, overspent, under_replace, zcdp_epsilon
 from dpviz.core import (
     Adjacency,
     AnyAlgorithm,
@@ -43,6 +43,7 @@ from dpviz.core import (
 )
 from dpviz.core.limits import ROUNDING
 from dpviz.data import Choices, Dataset
+from dpviz.data.dataset import MOST_ROWS_EACH
 from dpviz.data.geography import on_plane
 from dpviz.plots.table import defused
 from dpviz.stories.label import described
@@ -88,6 +89,7 @@ class ReleaseEntry:
     fingerprint: str = ""  # SHA-256 of the table; "" where there is none
     per_distance: bool = False
     id: str = ""  # random: by it the same release is recognized in a file and in a browser
+    rows: int = 1  # rows of one person, at most, that all numbers are for
 
     @classmethod
     def from_guarantee(
@@ -117,7 +119,17 @@ class ReleaseEntry:
             fingerprint,
             stated.per_distance,
             secrets.token_hex(8),
+            guarantee.rows,
         )
+
+    def for_person(self, rows: int) -> "ReleaseEntry":
+        """Restate the entry for a person with more rows than it counts; fewer rows change nothing."""
+        if rows <= self.rows:
+            return self
+        times = math.ceil(rows / self.rows)
+        stated = for_group(Claim(self.epsilon, self.delta, self.neighbors, self.title), times)
+        proved = None if self.proved is None else for_group(self.proved, times)
+        return replace(self, epsilon=stated.epsilon, delta=stated.delta, proved=proved, rows=rows)
 
 
 def _addable(guarantee: Guarantee, events: Sequence[Event]) -> Claim | None:
@@ -128,7 +140,7 @@ def _addable(guarantee: Guarantee, events: Sequence[Event]) -> Claim | None:
     if proved.per_distance:
         return across_box(guarantee, events)
     try:
-        if overspent(events, proved):
+        if overspent(events, guarantee.of_row.proved or proved):
             return None
     except ValueError:  # events for records that are replaced prove nothing of one that is added
         return None
@@ -177,6 +189,10 @@ class ReleaseLedger:
         known = {each.id for each in self.entries}
         both = (*self.entries, *(each for each in other.entries if each.id not in known))
         return ReleaseLedger(tuple(sorted(both, key=lambda each: each.day)))
+
+    def for_person(self, rows: int) -> "ReleaseLedger":
+        """Return the ledger for a person with at most so many rows."""
+        return ReleaseLedger(tuple(each.for_person(rows) for each in self.entries))
 
     def carried(self) -> "ReleaseLedger":
         """Return the ledger as another file's settings bring it."""
@@ -244,6 +260,7 @@ def write_release_ledger(ledger: ReleaseLedger) -> list[dict[str, object]]:
             "origin": each.origin,
             "fingerprint": each.fingerprint,
             "id": each.id,
+            "rows": each.rows,
         }
         for each in ledger.entries
     ]
@@ -298,6 +315,9 @@ def _entry(written: object, number: int) -> ReleaseEntry:
     origin = next((each for each in get_args(Origin) if each == written.get("origin")), None)
     if origin is None:
         raise wrong("origin", f"one of {', '.join(get_args(Origin))}")
+    rows = written.get("rows", 1)
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS_EACH:
+        raise wrong("number of rows of one person", f"a whole number from 1 to {MOST_ROWS_EACH:,}")
     proof, claim = written.get("proved"), None
     if proof is not None:
         if not isinstance(proof, Mapping):
@@ -318,6 +338,7 @@ def _entry(written: object, number: int) -> ReleaseEntry:
         matching("fingerprint", _HASH, "64 hex digits, or empty"),
         written.get("per_distance") is True,
         matching("id", _ID, "16 hex digits"),
+        rows,
     )
 
 

@@ -99,7 +99,7 @@ class _Session:
         others: list[ReleaseEntry] = []
         for each in self.ledger.entries:
             (counted if self.is_own(source, each) or answers.get(each.id, True) else others).append(each)
-        return ReleaseLedger(tuple(counted)), ReleaseLedger(tuple(others))
+        return ReleaseLedger(tuple(counted)).for_person(source.dataset.rows_per_person), ReleaseLedger(tuple(others))
 
     def unanswered(self, source: Source) -> ReleaseLedger:
         """Return the releases of which nobody has said whether they are about these people."""

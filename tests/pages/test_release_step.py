@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpviz.accounting import for_group
 from dpviz.methods.source_target.algorithm import SourceTargetRelease
+from dpviz.stories.panel import ceiled
 from dpviz.ui import release_ledger, runs
 from dpviz.ui.export import settings
 from dpviz.ui.export.files import ExportRequest, make
@@ -97,6 +99,51 @@ def test_one_confirmation_is_one_release_with_its_files_to_the_bit_and_no_exact_
     page.run()
     assert len(drawn) == 1, "looking at it again is no release"
     assert not box(page).value, "the next one asks again"
+
+
+ROWS_EACH = "Rows of one person, at most"
+
+
+def notes_of(page):
+    instrument = page.told["instrument"]
+    return dict(zip(instrument["texts"], instrument["notes"], strict=True))
+
+
+def test_rows_of_a_person_count_on_the_whole_page_and_in_its_release(opened):
+    page = opened()
+    one = notes_of(page)
+    page.set("number_input", ROWS_EACH, 4)
+    notes = notes_of(page)
+    assert notes != one
+    assert all(notes[text] == one[f"{4 * float(text):g}"] for text in ("0.1", "0.5", "1", "2"))
+    claim = page.app.session_state["dpviz:shown"].runs[0][1].guarantee
+    assert (claim.rows, claim.proved) == (4, for_group(claim.row.proved, 4))
+    assert "one person's rows, at most 4, " in page.card
+    assert "one record added" not in page.card
+    page = release(page)
+    (entry,) = ledger_of(page)
+    per_distance = claim.proved.per_distance
+    assert entry.rows == 4
+    assert per_distance or entry.proved.epsilon == claim.proved.epsilon
+    before = spent(page)
+    assert f"ε = {ceiled(entry.proved.epsilon)}" in before
+    page.set("number_input", ROWS_EACH, 1)
+    assert spent(page) == before, "a total never shrinks"
+    page.set("number_input", ROWS_EACH, 8)
+    assert f"ε = {ceiled(2 * entry.proved.epsilon)}" in spent(page)
+
+
+@pytest.mark.parametrize("name", ["dpm"])
+def test_repeated_identifiers_ask_whether_one_is_one_person(upload):
+    rows = "".join(f"p{i // 2},{a!r},{b!r}\n" for i, (a, b) in enumerate(ROWS.tolist()))
+    page = typed(upload(f"patient_id,age,income\n{rows}".encode()), BOUNDS)
+    (asked,) = (each.value for each in page.app.warning if "one person" in each.value)
+    assert "patient_id has 30 values in 60 rows. Is one patient_id one person?" in asked.replace("\\", "")
+    page.look("public")
+    assert not any("30 values" in each.value for each in page.app.warning)
+    page.look("curator")
+    page.set("number_input", ROWS_EACH, 2)
+    assert not any("one person" in each.value for each in page.app.warning)
 
 
 def check_table(page, name):

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import math
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -150,7 +151,9 @@ def test_events_that_cost_more_than_is_claimed_prove_nothing():
 
 
 FULL = ledger(
-    entry(1.0, 1e-6, rho=0.2), entry(math.inf, proved=False), entry(0.5, adjacency=REPLACE, fingerprint="a" * 64)
+    replace(entry(1.0, 1e-6, rho=0.2), rows=3),
+    entry(math.inf, proved=False),
+    entry(0.5, adjacency=REPLACE, fingerprint="a" * 64),
 )
 
 
@@ -172,6 +175,7 @@ def test_a_ledger_comes_back_from_a_file():
         {"id": "1"},
         {"what": "a\nb"},
         {"what": "a" * 601},
+        {"rows": 0},
         {"proved": []},
         {"proved": {"epsilon": 1, "delta": 0, "neighbors": "all", "reference": ""}},
         {"proved": {"epsilon": None, "delta": 0, "neighbors": "replace", "reference": ""}},

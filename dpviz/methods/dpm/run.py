@@ -530,7 +530,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def spending(self) -> tuple[SpendingRow, ...]:
         """Return the spending, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
         share = 1.0 - COUNT_DELTA_SHARE if self.published else 1.0
-        rows = spending.list_spending(self.result, delta=share * self.guarantee.stated.calibrated_delta)
+        rows = spending.list_spending(self.result, delta=share * self.guarantee.of_row.stated.calibrated_delta)
         return tuple(sorted(rows, key=lambda row: row.column))
 
     def spending_chart(self) -> Scene:

@@ -351,8 +351,10 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     def spending(self) -> tuple[SpendingRow, ...]:
         """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
-        adjacency = self.params.neighbors
-        return tuple(SpendingRow(i + 1, "Steps", zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.events))
+        adjacency, times = self.params.neighbors, self.guarantee.rows**2
+        return tuple(
+            SpendingRow(i + 1, "Steps", times * zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.events)
+        )
 
     # What is drawn.
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.accounting import spent_epsilon
+from dpviz.accounting import for_group, spent_epsilon
 from dpviz.baselines.k_curve import CurveRelease, KCurve
-from dpviz.core import Adjacency, Centers, Confidential, FloatArray, Labels, Points
+from dpviz.core import Adjacency, Centers, Claim, Confidential, FloatArray, Labels, Points
 from dpviz.plots import RELEASED, Audience, Axis, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories import center_facts
 from dpviz.stories import ground_layers as ground
@@ -283,11 +283,18 @@ def median_at(rows: Rows, key: str, epsilon: float) -> Row | None:
     return median_row([row for row in rows.get(key, ()) if row["epsilon"] == epsilon])
 
 
+def promised_numbers(row: Row, part: str) -> tuple[float, float]:
+    """Return ε and δ of a run for all rows of a person; `part` is "proved" or "published"."""
+    claim = Claim(float(row[f"{part}_epsilon"]), float(row[f"{part}_delta"]), Adjacency.ADD_REMOVE, part)
+    person = for_group(claim, int(row.get("rows_per_person") or 1))
+    return person.epsilon, person.delta
+
+
 def guarantee_words(row: Row, *, bounds_public: bool = True) -> str:
     """Say a run's guarantee in one line; what is not proved is named so."""
     proved = row["proved_epsilon"] is not None and bounds_public
     part = "proved" if proved else "published"
-    epsilon, delta = float(row[f"{part}_epsilon"]), float(row[f"{part}_delta"])
+    epsilon, delta = promised_numbers(row, part)
     words = f"ε = {ceiled(epsilon)}" + (" per distance" if row[f"{part}_per_distance"] else "")
     words += f", δ = {chance_limit(delta)}" if delta > 0 else ""
     return f"{'proved' if proved else 'claimed, not proved'}: {words}, {NEIGHBORS[row[f'{part}_adjacency']]}"
@@ -602,7 +609,7 @@ def _of_method(one: Series, rows: Rows, epsilon: float) -> tuple[Formula, ...]:
             )
         )
     if one.standing is EpsilonMeaning.SAME and math.isfinite(row["proved_epsilon"]):
-        parts.append(attackers_share(float(row["proved_epsilon"]), float(row["proved_delta"])))
+        parts.append(attackers_share(*promised_numbers(row, "proved")))
     return tuple(parts)
 
 

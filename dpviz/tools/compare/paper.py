@@ -4,7 +4,6 @@
 computed on the true records, and are the curator's.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +36,7 @@ from dpviz.tools.compare.frontier import (
     median_row,
     no_data_ratio,
     per_distance,
+    promised_numbers,
 )
 from dpviz.tools.compare.runs import Row, Rows
 from dpviz.tools.compare.search import Recommendation
@@ -85,7 +85,6 @@ COUNTS = (
 )
 CLIPPED = "Values outside of the bounds count as the nearest bound. How many there were is not public."
 READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
-MOST_EXPONENT = 700.0  # of e, which a float still holds; far beyond it a delta is 1 anyway
 MOST_WIDE = 7  # columns of one table
 MOST_COLUMNS = 8  # that are named on the first page
 COST = (
@@ -281,14 +280,19 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
 
     The odds are of everything that was released of these records, with and without the planned release.
     """
-    before, rows_each = facts.ledger, max(facts.rows_each, 1)
+    before = facts.ledger
     after = None
     if planned is not None:
         what, neighbors = f"{facts.n_clusters} centers", Adjacency[facts.adjacency.upper()]
         delta = 0.0 if planned.proved is None else planned.proved.delta
         spent = facts.epsilon, delta, neighbors, planned.proved
         after = ReleaseLedger(
-            (*before.entries, ReleaseEntry(what, planned.key, planned.name, *spent, facts.day, "release"))
+            (
+                *before.entries,
+                ReleaseEntry(
+                    what, planned.key, planned.name, *spent, facts.day, "release", rows=max(facts.rows_each, 1)
+                ),
+            )
         )
     tables = [each for each in before.entries if each.fingerprint]
     table = f"{_entry(tables[-1])}, SHA-256 {tables[-1].fingerprint}." if tables else NO_TABLE
@@ -297,9 +301,9 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
         rows = f"No: a person has up to {facts.rows_each} rows. The odds here are for all of them together."
 
     def format_odds(adjacency: Adjacency) -> str:
-        so_far = _odds(before, adjacency, rows_each) if before.entries else "nothing to go by: 50 in 100"
+        so_far = _odds(before, adjacency) if before.entries else "nothing to go by: 50 in 100"
         so_far = f"{so_far[:1].upper()}{so_far[1:]}"
-        return f"{so_far}." if after is None else f"{so_far}. After this release: {_odds(after, adjacency, rows_each)}."
+        return f"{so_far}." if after is None else f"{so_far}. After this release: {_odds(after, adjacency)}."
 
     return (
         ("Released so far", f"{_total(before)}{f' With this release: {_spent(after)}.' if after is not None else ''}"),
@@ -339,16 +343,12 @@ def _names(entries: Sequence[ReleaseEntry]) -> str:
     return ", ".join(dict.fromkeys(each.title for each in entries))
 
 
-def _odds(ledger: ReleaseLedger, adjacency: Adjacency, rows_each: int) -> str:
-    """Return how often an attacker is right at most who has seen every release, about a person with so many rows.
-
-    For m rows a guarantee is (m epsilon, delta (e^(m epsilon) - 1) / (e^epsilon - 1)): Vadhan 2017, lemma 2.2.
-    """
+def _odds(ledger: ReleaseLedger, adjacency: Adjacency) -> str:
+    """Return how often an attacker is right at most who has seen every release, about all rows of a person."""
     total = ledger.total_basic(adjacency)
     if total.uncounted:
         return f"no limit: nothing is proved of {_names(total.uncounted)}"
-    each = (total.delta * math.exp(min(i * total.epsilon, MOST_EXPONENT)) for i in range(rows_each))
-    return f"right {at_most(attacker_odds(rows_each * total.epsilon, min(math.fsum(each), 1.0)))}"
+    return f"right {at_most(attacker_odds(total.epsilon, total.delta))}"
 
 
 def _entry(entry: ReleaseEntry) -> str:
@@ -496,7 +496,7 @@ def costs(findings: Findings, keys: Sequence[str], epsilon: float) -> TableBlock
             runs = [row for row in rows.get(key, ()) if row["epsilon"] == at]
             row = median_row(runs) or {}
             proved = row.get("proved_epsilon") is not None
-            right = at_most(attacker_odds(row["proved_epsilon"], row["proved_delta"])) if proved else NO_LIMIT
+            right = at_most(attacker_odds(*promised_numbers(row, "proved"))) if proved else NO_LIMIT
             cells += [_spread(runs), right.removeprefix("at most ").split(":")[0]] if runs else ["", ""]
         lines.append(tuple(cells))
     head = ["ε"]

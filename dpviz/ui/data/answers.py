@@ -101,6 +101,7 @@ FIELDS = (
     FormField("unlisted", "others", "unlisted"),
     FormField("group", "group", "group", lambda group: group[0] if group else "", _row, _cells),
     FormField("label", "label", "label", lambda label: label or ""),
+    FormField("rows_per_person", "rows", "rows", lambda rows: rows or None, read=int),
 )
 _USUAL = {each.name: () if each.default is MISSING else each.default for each in fields(Choices)}
 # The default answers, by their names. Questions about a column have its name behind theirs. If "scaled" has no answer,

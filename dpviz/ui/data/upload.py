@@ -28,6 +28,7 @@ from dpviz.data import (
     get_ready,
     read_confined,
 )
+from dpviz.data.dataset import MOST_ROWS_EACH
 from dpviz.data.features import GAPS
 from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format
 from dpviz.data.geography import likely_map
@@ -206,6 +207,7 @@ def _form(table: Table) -> Choices | None:
             answer("change") / 100.0,
             answer("unlisted"),
             (group, value) if group in table.nonprivate_columns.names and value else None,
+            answer("rows") or 0,
         )
     )
 
@@ -444,6 +446,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
         help="Known classes, one for each record. They are the curator's and no method uses them.",
         **field("label"),
     )
+    _ask_rows(table, public=public)
     _category_fields(table, features, public=public)
     with st.expander("Rows and scale"):
         st.selectbox(
@@ -477,6 +480,29 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
         if n_features > 1:
             _projection(n_features)
     return features
+
+
+def _ask_rows(table: Table, *, public: bool) -> None:
+    """Ask how many rows one person has. A curator also sees the identifiers that repeat."""
+    st.number_input(
+        "Rows of one person, at most",
+        min_value=1,
+        max_value=MOST_ROWS_EACH,
+        value=None,
+        step=1,
+        placeholder="not said: one row counts",
+        help="Every ε, δ and limit is then for all rows of a person together. Choose the number from public "
+        "knowledge, such as one visit a month. A person with more rows is protected less.",
+        **field("rows"),
+    )
+    if public or answer("rows") is not None:
+        return
+    for column, n_values in table.nonprivate_repeated_ids():
+        name = state.plain(column)
+        st.warning(
+            f"{name} has {n_values:,} values in {table.n_rows:,} rows. Is one {name} one person? Then type above how "
+            "many rows one person can have, or 1 if each row is another person. Only you see this."
+        )
 
 
 def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -> None:

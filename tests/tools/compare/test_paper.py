@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpviz.accounting import for_group
 from dpviz.core import Adjacency, Box, Claim, Guarantee
 from dpviz.data import read_table
 from dpviz.data.table import Choices
@@ -194,13 +195,14 @@ def reach(claims, neighbors, rows_each):
         if each is None or (neighbors is Adjacency.ADD_REMOVE and each[2] is not neighbors):
             return None
         twice = neighbors is Adjacency.REPLACE and each[2] is not neighbors
-        epsilon += 2 * each[0] if twice else each[0]
-        delta += (1 + math.exp(each[0])) * each[1] if twice else each[1]
-    all_delta = 0.0
-    for _ in range(rows_each):
-        all_delta = delta + math.exp(epsilon) * all_delta
-    odds = math.exp(rows_each * epsilon)
-    return min(100 * (odds + all_delta) / (1 + odds), 100.0)
+        for _ in range(rows_each * (2 if twice else 1)):
+            epsilon += each[0]
+        all_delta = 0.0
+        for _ in range(rows_each * (2 if twice else 1)):
+            all_delta = each[1] + math.exp(each[0]) * all_delta
+        delta += all_delta
+    odds = math.exp(epsilon)
+    return min(100 * (odds + delta) / (1 + odds), 100.0)
 
 
 def as_said(limit, claims):
@@ -216,8 +218,10 @@ def as_said(limit, claims):
 @pytest.mark.parametrize("what", CLAIMS)
 def test_an_attackers_odds_are_of_everything_that_was_released_of_the_file(what, rows_each):
     claims = CLAIMS[what]
-    facts = replace(known(), ledger=released(claims), rows_each=rows_each)
-    planned = dict(paper.answers(facts, facts.promises[0]))
+    facts = replace(known(), ledger=released(claims).for_person(rows_each), rows_each=rows_each)
+    promise = facts.promises[0]
+    promise = replace(promise, proved=for_group(promise.proved, max(rows_each, 1)))
+    planned = dict(paper.answers(facts, promise))
     alone = dict(paper.answers(facts, None))
     for label, neighbors in (
         ("Did somebody take part?", Adjacency.ADD_REMOVE),

@@ -211,9 +211,7 @@ def draw_compare() -> None:
 def link(page: PageFrame) -> state.Pairs:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     suited = (own_default(page.source, knob) for knob in KNOBS)
-    pairs = [
-        (knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *CHOICES, *tabs.KNOBS, *report.KNOBS)
-    ]
+    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *CHOICES, *tabs.KNOBS)]
     return [*page.source.link, *pairs, *groups.link(page.source, CLUSTERS)]
 
 
@@ -243,7 +241,6 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         _keep(page, question, at, {}, (), pairs)
         with below:
             if not hiding.hides("export"):
-                report.ask_rows(page)
                 report.offer_public(page, question, query)
         return
     with progress:
@@ -301,7 +298,6 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         if not runs.complete:
             st.caption("The report waits for all runs.")
             return
-        report.ask_rows(page)
         report.offer(page, question, rows, at, tabs.recommended(page, question, rows), query)
 
     def explain() -> None:
@@ -398,5 +394,5 @@ def _follow(picture: LiveState, one: Series, place: str) -> None:
     state.run_again()
 
 
-OWN = (*KNOBS, *CHOICES, *tabs.KNOBS, *report.KNOBS, groups.CURVE)
+OWN = (*KNOBS, *CHOICES, *tabs.KNOBS, groups.CURVE)
 PAGE = Page(draw_compare, OWN, TITLE)

@@ -10,7 +10,8 @@ import numpy as np
 import scipy
 import streamlit as st
 
-from dpviz.core import Box, Centers, FoundClusters, Guarantee, Knob
+from dpviz.accounting.budgets import for_person
+from dpviz.core import Box, Centers, FoundClusters, Guarantee
 from dpviz.data import Choices
 from dpviz.data.geography import METER, map_of
 from dpviz.data.table import TYPED
@@ -37,7 +38,7 @@ from dpviz.tools.compare.page.runs import (
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, RepeatedRun, Row, Rows, TrialPart, part_of, referenced
 from dpviz.tools.compare.search import Recommendation
 from dpviz.tools.trials import versions
-from dpviz.ui import controls, release_ledger, state
+from dpviz.ui import release_ledger
 from dpviz.ui.data import answers, groups
 from dpviz.ui.export.files import named
 from dpviz.ui.frame import PageFrame
@@ -50,31 +51,12 @@ DRAWING, UPLOADED = "records drawn by hand", "uploaded records"
 SMALL = (390, 360)  # CSS pixels of each of two pictures beside each other
 MARKS = "Large marks in both: centers."
 MOST_CLIPPED = 4  # columns that are named
-ROWS_EACH = Knob(
-    "rows_each",
-    "int",
-    0,
-    "Rows of one person, at most",
-    "1: one row is one person. 0: nobody has said. What is proved is proved of one row; the paper's odds are for all "
-    "rows of a person.",
-    0,
-    20,
-    0,
-    10_000,
-)
-KNOBS = (ROWS_EACH,)
 HERE, ELSEWHERE = "this computer's memory", "the memory of the computer that serves this page ({host})"
 LOCAL = ("localhost", "127.0.0.1", "::1")
 KEPT = (
     "In {place}, never on a disk: until “Forget it”, or about two minutes after the browser's tab is closed or "
     "reloaded. The process that makes the runs forgets them with “Forget it”, too, or two minutes after its last run."
 )
-
-
-def ask_rows(frame: PageFrame) -> None:
-    """Ask whether one row is one person, of a file's rows."""
-    if frame.source.uploaded:
-        controls.control(ROWS_EACH)
 
 
 def offer(
@@ -128,7 +110,8 @@ def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: flo
     ends = tuple(box.low.tolist()), tuple(box.high.tolist())
     if frame.dataset.bounds_from_data:  # even the box is the curator's then
         ends = (0.0,) * box.d, (1.0,) * box.d
-    return _promise(TrialPart(key, epsilon, question.n_clusters, question.start_seed, 0, 1, 0), *ends)
+    found = _promise(TrialPart(key, epsilon, question.n_clusters, question.start_seed, 0, 1, 0), *ends)
+    return None if found is None else for_person(found, frame.dataset.rows_per_person)
 
 
 @lru_cache(maxsize=1024)
@@ -189,7 +172,7 @@ def facts_of(
         groups.origin(frame.source, CLUSTERS, question.n_clusters)[0],
         *columns_of(frame),
         release_ledger.get_ledger(frame.source),
-        int(state.value(ROWS_EACH)) if frame.source.uploaded else 0,
+        dataset.rows_per_person,
         kept(st.context.url or "") if frame.source.uploaded else "",
     )
 

@@ -220,7 +220,8 @@ def gathered(
         st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
     rows: dict[str, list[Row]] = {}
     for part, runs in now.items():
-        rows.setdefault(part.entry, []).extend(runs)
+        more = {} if source.dataset.rows_per_person < 2 else {"rows_per_person": source.dataset.rows_per_person}
+        rows.setdefault(part.entry, []).extend({**run, **more} for run in runs)
     # Every run on these records that the session has, of whichever place: one cost without privacy for all.
     caches = [kept for each, kept in st.session_state.items() if str(each).startswith(f"{_CACHE}:")]
     known = chain.from_iterable(runs for kept in caches for runs in kept.get(source.key, {}).values())

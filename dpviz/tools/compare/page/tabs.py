@@ -194,7 +194,8 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
         curves = _curves(source)
         here = [each for each in curves if each.key == source.key]
         # All that the curves have spent, each for the neighbors that it was drawn for.
-        spent = sum(spent_epsilon(each.curve.events, Adjacency[each.adjacency.upper()]) for each in curves)
+        rows = max(source.dataset.rows_per_person, 1)
+        spent = rows * sum(spent_epsilon(each.curve.events, Adjacency[each.adjacency.upper()]) for each in curves)
         if here:
             k = here[-1].curve.release.suggested
             arguments = source, CLUSTERS, k, spent
@@ -206,9 +207,10 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     for adjacency in sorted({each.adjacency for each in curves}):
         same = [each.curve for each in curves if each.adjacency == adjacency]
         safe_table(list_curve_spending(same, Adjacency[adjacency.upper()]))
+    person = f", for the {rows} rows of a person" if rows > 1 else ""
     st.caption(
-        f"All curves of these records: ε = {ceiled(spent)}. With a release at ε = {ceiled(at)} that is "
-        f"{ceiled(spent + at)} in all. {FROM_DATA if source.dataset.bounds_from_data else ''}"
+        f"All curves of these records: ε = {ceiled(spent)}. With a release at ε = {ceiled(rows * at)} that is "
+        f"{ceiled(spent + rows * at)} in all{person}. {FROM_DATA if source.dataset.bounds_from_data else ''}"
         f"{'' if source.own else TEACHING}"
     )
 
