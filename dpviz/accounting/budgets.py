@@ -1,4 +1,4 @@
-"""Open budgets: every release made meanwhile is added up, and refused before it exceeds the budget."""
+"""Open budgets: every release made while one is open is added up, and refused before it exceeds the budget."""
 
 import functools
 import math
@@ -29,14 +29,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-Part: TypeAlias = tuple[str, str | int]  # a public column, and the value in it that some records have
+# A public column, and the value in it that some records have.
+Part: TypeAlias = tuple[str, str | int]
 NEIGHBORS = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
-_OPEN: list["OpenBudget"] = []  # of this process, in whatever thread a release is made
+# Budgets that are open in this process, for releases in any thread.
+_OPEN: list["OpenBudget"] = []
 _LOCK = Lock()
-# Parts that are open here, each with its budget and its records. Another thread does not see them: its releases count
-# as if they were on all records, which is never too little.
+# Parts that are open here, each with its budget and its records. Other threads do not see them: their releases count as
+# if they were on all records, which is never too little.
 _PARTS: ContextVar[tuple[tuple["OpenBudget", Part, object], ...]] = ContextVar("parts", default=())
-STATED_DELTA = 1e-9  # where epsilon of zCDP is read off that came without a delta; ours
+# delta at which epsilon of zCDP is stated if no delta was given. Our choice.
+STATED_DELTA = 1e-9
 ROWS = (
     "One person has at most {rows} rows: the limits count all of them together, {rows} times the ε of one row. Who has "
     "more is protected less."
@@ -50,16 +53,19 @@ ELSEWHERE = (
 
 
 class BudgetError(ValueError):
-    """A release would exceed an open budget, or cannot be added to it; nothing has been released."""
+    """A release would exceed an open budget, or cannot be added to it. Nothing has been released."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One release in a budget: its title, and the claim that is proved of it under the budget's neighbors."""
+    """One release in a budget: its title, and the claim that is proved for it under the budget's neighbors."""
 
-    title: str  # what was released
-    claim: Claim  # what is proved of it
-    part: Part | None = None  # that it is on; None: all records
+    # Title of the release.
+    title: str
+    # Claim that is proved for it.
+    claim: Claim
+    # Part that the release is on. None for all records.
+    part: Part | None = None
 
     @property
     def name(self) -> str:
@@ -68,19 +74,20 @@ class Spent:
 
 
 class OpenBudget:
-    """A budget for a `with` block: releases of estimators and of methods' own `fit` made inside are added up.
+    """A budget for a `with` block: releases by estimators and by methods' own `fit` inside it are added up.
 
-    One that would exceed the budget is refused before it runs, as is one of which nothing is proved. All releases count
-    as if they were on the same records, which is never too little; those on disjoint records are made in a `part` each.
-    Give `epsilon` > 0 with the `delta` in [0, 1) of all releases together, or `rho` > 0 for zCDP, where `delta` is only
-    where epsilon is read off. `neighbors` is "add_remove" or "replace". Threads are counted; a release in a process
-    that this one started (n_jobs) is refused. `spend` adds one that was made without dpviz.
+    A release that would exceed the budget is refused before it runs, and so is a release without a proved guarantee.
+    All releases count as if they were on the same records, which is never too little; make releases on disjoint records
+    in a `part` each. Give `epsilon` > 0 with the total `delta` in [0, 1) of all releases, or `rho` > 0 for zCDP; then
+    `delta` is only the value at which epsilon is stated. `neighbors` is "add_remove" or "replace". Releases in threads
+    count; a release in a process that this one started (n_jobs) is refused. `spend` adds a release that was made
+    without dpviz.
 
         with dpviz.budget(epsilon=3) as b:
             DPM(epsilon=1, bounds=(0, 1)).fit(X)
             b.epsilon_spent, b.remaining, b.releases
 
-    Raises ValueError for a budget that cannot be; BudgetError, one of them, is raised by what does not fit.
+    Raises ValueError for an invalid budget. A release that does not fit raises BudgetError, which is a ValueError.
     """
 
     def __init__(
@@ -113,19 +120,19 @@ class OpenBudget:
 
     @property
     def delta_spent(self) -> float:
-        """Sum of delta; with a budget of rho the delta at which `epsilon_spent` is stated."""
+        """Sum of delta; for a budget of rho, the delta at which `epsilon_spent` is stated."""
         return self.delta if self.rho is not None else self._sum(lambda claim: claim.delta)
 
     @property
     def epsilon_spent(self) -> float:
-        """Sum of epsilon (Dwork & Roth 2014, theorem 3.16); with a budget of rho its epsilon at `delta`."""
+        """Sum of epsilon (Dwork & Roth 2014, theorem 3.16); for a budget of rho, its epsilon at `delta`."""
         if self.rho is None:
             return self._sum(_epsilon)
         return zcdp_epsilon(self.rho_spent, self.delta)
 
     @property
     def remaining(self) -> float:
-        """What is left of epsilon, of a budget of rho that of rho; within `part` what is left for that part."""
+        """Remaining epsilon, or remaining rho for a budget of rho. Within `part`, the rest for that part."""
         opened = self._opened
         part = None if opened is None else opened[0]
         if self.epsilon is not None:
@@ -134,28 +141,29 @@ class OpenBudget:
 
     @contextmanager
     def part(self, records: T, /, **value: str | int) -> Iterator[T]:
-        """Count the releases of this block as ones on the records that have one value in one public column.
+        """Count the releases of this block as releases on the records with one value in one public column.
 
-        Of a pandas frame the block is given the rows with this value, without the column; anything else is given back
-        as it is, and you keep that all its records have the value. A release on any other records is refused, also if
-        somebody changed the rows or left out columns that have no names.
+        For a pandas frame, the block receives the rows with this value, without the column. Any other object is
+        returned unchanged, and you must ensure that all its records have the value. A release on any other records is
+        refused, even if you only changed the rows or left out columns that have no names.
 
             for region in ("north", "south"):
                 with b.part(frame, region=region) as rows:
                     dpviz.run("dplloyd", rows, bounds=bounds, epsilon=1)
 
-        Parts of one column have no record in common, so that a budget counts for each column the part that costs most,
-        beside what is released outside of parts. That is proved: where a record is added or removed, all parts but its
-        own have the records that they had, in every column (Dwork & Roth 2014, theorem 3.16, on the releases that see
-        it). A record that is replaced stays in its part, which costs what each release costs for a replaced record, or
-        leaves part i for part j, which costs a_i + a_j <= 2 max(a_i, a_j) of what they cost where one is added or
-        removed; `under_replace` is at least double that, in epsilon, delta and rho. So both are covered, but only where
-        releases are proved for an added or removed record: others are refused. `rows_per_person` counts a person's rows
-        in all parts together: sums over parts are then at most those with all rows in one.
+        Parts of one column have no record in common, so for each column a budget counts the most expensive part, in
+        addition to releases outside of parts. That is proved: if a record is added or removed, all parts except its own
+        have the same records as before, in every column (Dwork & Roth 2014, theorem 3.16, on the releases that see it).
+        A record that is replaced may stay in its part; then each release costs as much as for a replaced record. Or it
+        leaves part i for part j, which costs a_i + a_j <= 2 max(a_i, a_j), where a_i and a_j are the costs for an added
+        or removed record; `under_replace` is at least double that, in epsilon, delta and rho. So both cases are
+        covered, but only if releases are proved for an added or removed record: others are refused. `rows_per_person`
+        counts a person's rows in all parts together: sums over parts are then at most as large as with all rows in one
+        part.
 
-        Name the parts from what is public: which values occur is a fact about the records. Columns count together.
-        Raises ValueError for a value that is no text or whole number, a column that is not there, a budget that is not
-        open, and a part within a part.
+        Name the parts from public knowledge: the values that occur are a fact about the records. Columns add up. Raises
+        ValueError for a value that is not text or a whole number, a missing column, a budget that is not open, and a
+        part within a part.
         """
         if len(value) != 1:
             raise ValueError(f"A part had {len(value)} columns, but it has one: budget.part(data, region='north').")
@@ -170,7 +178,8 @@ class OpenBudget:
         if self._opened is not None:
             raise ValueError(f"The part {_named(self._opened[0])} is open, and has no parts. Leave it first.")
         rows, columns = records, getattr(records, "columns", ())
-        pandas = sys.modules.get("pandas")  # where nobody has loaded it, this is no frame of it
+        # If pandas is not loaded, the records are not a pandas frame.
+        pandas = sys.modules.get("pandas")
         is_pandas = pandas is not None and isinstance(records, pandas.DataFrame)
         if column not in columns and is_pandas:
             raise ValueError(f"There is no column {column!r}; there are {', '.join(map(str, columns))}.")
@@ -181,7 +190,7 @@ class OpenBudget:
             )
         if column in columns:
             # As Python's own values: a column finds a date by several texts, and a short float by several numbers, so
-            # that one part would count as several.
+            # one part would count as several.
             frame = cast("pd.DataFrame", records)
             chosen = [isinstance(each, str | int | float) and each == which for each in frame[column].tolist()]
             rows = cast(T, frame.loc[np.array(chosen, dtype=bool)].drop(columns=column))
@@ -200,10 +209,10 @@ class OpenBudget:
         rho: float | None = None,
         neighbors: str | None = None,
     ) -> None:
-        """Add a release of the same records that was made elsewhere, with what is proved of it.
+        """Add a release of the same records that was made elsewhere, with its proved guarantee.
 
-        Give `epsilon` with `delta`, or `rho`; `neighbors` are the budget's unless others are named. Within `part` it is
-        a release on that part. Raises ValueError for numbers that are none, BudgetError as any release.
+        Give `epsilon` with `delta`, or `rho`; `neighbors` are the budget's by default. Within `part`, it is a release
+        on that part. Raises ValueError for invalid numbers, and BudgetError like any release.
 
             with dpviz.budget(epsilon=3, delta=1e-6) as b:
                 b.spend("Histogram of ages", epsilon=0.5)
@@ -222,13 +231,13 @@ class OpenBudget:
         charge(title, lambda: (Guarantee(None, claim), ()))
 
     def __repr__(self) -> str:
-        """Say what is left of how much, and what was released."""
+        """Show the rest, the total, and the releases."""
         name, whole = ("ε", self.epsilon) if self.rho is None else ("ρ", self.rho)
         titles = ", ".join(each.name for each in self.releases) or "nothing was released"
         return f"<Budget: {floored(self.remaining)} of {name} = {ceiled(whole or 0.0)} left; {titles}>"
 
     def __enter__(self) -> "OpenBudget":
-        """Open the budget; one opened within another one is part of it."""
+        """Open the budget. A budget that is opened within another budget is part of it."""
         self._process = os.getpid()
         with _LOCK:
             _OPEN.append(self)
@@ -258,7 +267,7 @@ class OpenBudget:
         return next(((part, rows) for budget, part, rows in _PARTS.get() if budget is self), None)
 
     def _sum(self, cost: Callable[[Claim], float], part: Part | None = None) -> float:
-        """Add up `cost` over the releases that see one record: of `part`, in other columns where it costs most."""
+        """Add up `cost` over the releases that see one record: those of `part`, and other columns' costliest part."""
         whole: list[float] = []
         columns: dict[str, dict[str | int, list[float]]] = {}
         for each in self.releases:
@@ -275,7 +284,7 @@ class OpenBudget:
         return math.fsum((*whole, *seen))
 
     def _add(self, title: str, guarantee: Guarantee, events: Sequence[Event], records: object) -> None:
-        """Add a release on `records`; raises BudgetError beyond the budget, and `charge` takes it out again."""
+        """Add a release on `records`; raises BudgetError beyond the budget, and then `charge` removes the release."""
         part, rows = self._opened or (None, None)
         if part is not None and records is not None and not _are_rows_of(rows, records):
             raise BudgetError(
@@ -300,7 +309,10 @@ class OpenBudget:
             )
 
     def _claim(self, title: str, guarantee: Guarantee, events: Sequence[Event], part: Part | None) -> Claim:
-        """Return what is proved of a release under this budget's neighbors. Raises BudgetError where nothing is."""
+        """Return the claim that is proved for a release under this budget's neighbors.
+
+        Raises BudgetError if there is none.
+        """
         claim = guarantee.proved
         if claim is None:
             raise BudgetError(
@@ -341,11 +353,11 @@ class OpenBudget:
 
 
 def charge(title: str, price: Callable[[], tuple[Guarantee, Sequence[Event]]], records: object = None) -> None:
-    """Add a release that is about to be made to all budgets that are open in this process.
+    """Add an upcoming release to all budgets that are open in this process.
 
-    `price` returns the release's cost, from public inputs alone; it is called only where a budget is open. `records`
-    are the caller's, and must be rows of the open part; None if they are not known. Raises BudgetError, with nothing
-    added anywhere, where one of them does not allow it.
+    `price` returns the release's cost, from public inputs alone; it is called only if a budget is open. `records` are
+    the caller's records, and must be rows of the open part; None if they are not known. Raises BudgetError, with
+    nothing added anywhere, if one of the budgets does not allow it.
     """
     if is_open_elsewhere():
         raise BudgetError(ELSEWHERE.format(title=title))
@@ -372,7 +384,7 @@ def _rho(claim: Claim) -> float:
 
 
 def _are_rows_of(rows: object, records: object) -> bool:
-    """Return whether all `records`, counted, are rows of a part; columns are found by their names."""
+    """Return True if all `records`, counted, are rows of a part; columns are found by their names."""
     if records is rows:
         return True
     if isinstance(records, str | os.PathLike) or isinstance(rows, str | os.PathLike):
@@ -401,13 +413,13 @@ def _beyond(name: str, total: float, allowed: float) -> str:
 
 
 def check_rows(rows: object) -> None:
-    """Raise ValueError for a limit of rows per person that is none."""
+    """Raise ValueError for an invalid limit of rows per person."""
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ValueError(f"rows_per_person was {rows!r}, but it must be a whole number >= 1.")
 
 
 def for_person(guarantee: Guarantee, rows: int) -> Guarantee:
-    """Restate both claims for all rows of a person, at most `rows` >= 1, which a caveat then says.
+    """Restate both claims for all rows of a person, at most `rows` >= 1, and add a caveat about it.
 
     A number below that of the guarantee changes nothing.
     """
@@ -422,7 +434,7 @@ def for_person(guarantee: Guarantee, rows: int) -> Guarantee:
 
 
 def price_of(fit: AnyFit, box: Box, params: Any, rows: int = 1) -> tuple[Guarantee, Sequence[Event]]:
-    """Return a run's cost, which is that of one on no records, since a guarantee is the same for all records.
+    """Return a run's cost, computed by a run without records, because a guarantee is the same for all records.
 
     It is for all rows of a person, at most `rows`. A run that starts from records gets public places instead.
     """
@@ -434,15 +446,15 @@ def price_of(fit: AnyFit, box: Box, params: Any, rows: int = 1) -> tuple[Guarant
 
 
 def is_open() -> bool:
-    """Whether a budget is open in this process."""
+    """Return True if a budget is open in this process."""
     return bool(_OPEN)
 
 
 def is_open_elsewhere() -> bool:
-    """Whether a budget is open in a process that started this one, however many others and shells are in between.
+    """Return True if a budget is open in a process above this one, with any processes and shells in between.
 
-    No such process counts releases of this one. A copied process (fork) has the budgets of the other one. Any other
-    reads the files that mark them: of its ancestors, and those in the environment that it inherited.
+    Such a process does not count releases of this one. A copied process (fork) has the budgets of the original. Any
+    other process reads the files that mark budgets: those of its ancestors, and those in its inherited environment.
     """
     here = os.getpid()
     if any(each._process != here for each in _OPEN):
@@ -453,12 +465,12 @@ def is_open_elsewhere() -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _ancestors(process: int, parent: int) -> tuple[int, ...]:
-    """Return the processes above this one; without /proc only the nearest, and the one that multiprocessing knows."""
+    """Return the processes above this one; without /proc, only the nearest and the parent known to multiprocessing."""
     started_by = multiprocessing.parent_process()
     found = [parent, *(() if started_by is None or started_by.pid is None else (started_by.pid,))]
     with suppress(OSError, ValueError):
         while found[0] > 1:
-            # proc(5): the state and then the parent follow the name, which is in parentheses and may have any signs.
+            # proc(5): the state and then the parent follow the name, which is in parentheses and may contain any signs.
             status = Path(f"/proc/{found[0]}/stat").read_text("utf-8", "replace")
             found.insert(0, int(status.rpartition(")")[2].split()[1]))
     return tuple(each for each in found if each != process)
@@ -469,7 +481,7 @@ def _marks() -> list[str]:
 
 
 def _mark(process: int) -> str:
-    """Return the file that exists while a process has an open budget: a string, for every run looks for some."""
+    """Return the file that exists while a process has an open budget, as a string, because every run looks for some."""
     return f"{tempfile.gettempdir()}/dpviz-budget-{process}"
 
 
@@ -479,4 +491,5 @@ charge_with(
     )
 )
 with suppress(OSError):
-    os.unlink(_mark(os.getpid()))  # of a process that had this one's number and was killed
+    # A mark of a killed process that had the same number as this one.
+    os.unlink(_mark(os.getpid()))

@@ -1,10 +1,11 @@
-"""Tables: the formats that are read, and the choice of columns and bounds that makes a table a data set.
+"""Tables: the formats that are read, and the choice of columns and bounds that turns a table into a data set.
 
 **Categories** of a column become features, one for each value that a person has typed or confirmed: 1 in the feature
-of a record's own value, 0 in the others, bounds 0 to 1. A value that is not in the list, and a gap, is 0 in all, or its
-row is left out. In the unit cube the bounds of such a feature weigh w / sqrt(2), so that a change of category moves a
-record by |(w, -w)| / sqrt(2) = w at most, with w = 1 as far as the bounds of another feature. The list, the rule and w
-are public inputs, never taken from the records; what happens to a record follows from them and its own cell.
+of a record's own value, 0 in the others, bounds 0 to 1. For a value that is not in the list, and for a gap, all of them
+are 0, or the row is left out. In the unit cube, the bounds of such a feature weigh w / sqrt(2), so a change of category
+moves a record by at most |(w, -w)| / sqrt(2) = w. With w = 1, that is as far as the bounds of a different feature. The
+list, the rule and w are public inputs, never taken from the records. A record's features follow from them and its own
+cell.
 """
 
 import math
@@ -58,23 +59,31 @@ from dpviz.data.transforms import (
 )
 
 MOST_FEATURES = 50
-MOST_CATEGORIES = 20  # of one column
-MOST_NAME, MOST_UNIT = 1_000, 12  # characters
-LEAST_SHARE = 0.001  # of the rows that a sample takes; ours
+# Maximum number of categories of one column.
+MOST_CATEGORIES = 20
+# Maximum number of characters.
+MOST_NAME, MOST_UNIT = 1_000, 12
+# Minimum share of the rows in a sample. Our choice.
+LEAST_SHARE = 0.001
 LARGEST_AMOUNT = 1e300
 
 Missing = Literal["error", "drop", "middle"]
-Classes = NDArray[np.object_] | FloatArray  # (n,) text or numbers, as the file has them
+# Text or numbers, as in the file, (n,).
+Classes = NDArray[np.object_] | FloatArray
 Scaling = Literal["none", "unit"]
 Unlisted = Literal["zeros", "drop"]
-How = Literal["each", "same", "data"]  # of bounds: one by one, one pair for all, from the data
+# How bounds are given: one by one, one pair for all, from the data.
+How = Literal["each", "same", "data"]
 Name = Annotated[str, Len(1, MOST_NAME)]
-Category = tuple[Name, Annotated[tuple[Name, ...], Len(1, MOST_CATEGORIES)]]  # a column, its values that are features
+# A column, and its values that become features.
+Category = tuple[Name, Annotated[tuple[Name, ...], Len(1, MOST_CATEGORIES)]]
 End = Annotated[float, Gt(-LARGEST_AMOUNT), Lt(LARGEST_AMOUNT)]
-Pair = tuple[End, End] | None  # None: from the data
+# None means from the data.
+Pair = tuple[End, End] | None
 FROM_DATA = "Taken from the data: not private."
 TYPED = "Typed by you."
-UPLOADED_TITLE = "Uploaded records"  # not the file's name, which can tell whose records they are
+# Not the file's name, which can reveal whose records they are.
+UPLOADED_TITLE = "Uploaded records"
 ONE_ROW = (
     "The guarantee is for one row of the file. For a person with k rows ε is k times as large, and δ grows faster."
 )
@@ -88,20 +97,28 @@ REPLACED = (
     "among the records, and takes how many there are as public; one for a record added or removed hides it."
 )
 OTHERS = "Only rows whose {} is {} are records here; the others have no part in any result."
-COUNTING_NAMES = ("index", "key", "nr", "no", "row", "rownames", "row names", "number", "case")  # whole names
-NAMING = re.compile(r"\b(id|ids|uuid|guid|rownames)\b|^unnamed 0$")  # in any place of a name
-COUNTING = re.compile(r"\b(no|key|index|number)$|(nr|nummer)$")  # names of numbers, where these all differ
-NAMELESS = "column 1"  # as the first column is called where the file has no name for it
-FEWEST_NUMBERED = 100  # rows from which on near numbers that all differ are no chance, ours
-MOST_SPAN = 2.0  # of values that number n rows, times n; ours
-HALF = math.sqrt(0.5)  # a change of category moves a record along two features
-EACH: How = "each"  # how bounds are given
+# Whole names.
+COUNTING_NAMES = ("index", "key", "nr", "no", "row", "rownames", "row names", "number", "case")
+# Anywhere in a name.
+NAMING = re.compile(r"\b(id|ids|uuid|guid|rownames)\b|^unnamed 0$")
+# Names of numbers, if these are all different.
+COUNTING = re.compile(r"\b(no|key|index|number)$|(nr|nummer)$")
+# Name of the first column if the file has no name for it.
+NAMELESS = "column 1"
+# Number of rows from which close numbers that are all different are not a coincidence. Our choice.
+FEWEST_NUMBERED = 100
+# Maximum span of values that number n rows, as a multiple of n. Our choice.
+MOST_SPAN = 2.0
+# A change of category moves a record along two features.
+HALF = math.sqrt(0.5)
+# Ways in which bounds are given.
+EACH: How = "each"
 SAME: How = "same"
 DATA: How = "data"
 
 
 def columns_of(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
-    """Return the columns of a file's bytes, as `read_table` does, but within `limits`. Raises TableError."""
+    """Return the columns of a file's bytes like `read_table`, but within `limits`. Raises TableError."""
     binary = binary_format(data)
     if binary is not None:
         return binary.parse(data, limits, reading)
@@ -112,12 +129,15 @@ def columns_of(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = RE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table(Confidential):
-    """A parsed file. Names, sizes and notes are shown to the person who uploaded it; the cells are the curator's."""
+    """A parsed file. Names, sizes and notes are for the person who uploaded it. Cells are curator only."""
 
-    name: str  # of the file
-    digest: str  # first 16 hex digits of the SHA-256 of its bytes, the file's name in a URL
+    # Name of the file.
+    name: str
+    # First 16 hex digits of the SHA-256 of its bytes, which are the file's name in a URL.
+    digest: str
     nonprivate_columns: Columns
-    reading: TableFormat = READ_OFF  # settings by hand
+    # Settings made by hand.
+    reading: TableFormat = READ_OFF
 
     @property
     def n_rows(self) -> int:
@@ -147,9 +167,9 @@ class Table(Confidential):
         return self.nonprivate_columns.names if features is None else tuple(features)
 
     def nonprivate_is_identifier(self, column: str) -> bool:
-        """Whether a column seems to name or number the rows: by its name, or by values that all differ.
+        """Return True if a column seems to name or number the rows: by its name, or by values that are all different.
 
-        NOT private: a suggestion of what to leave out of a form at first. What is used is what a person chooses.
+        NOT private: it suggests columns to leave out of a form at first. Only the user's choice counts.
         """
         columns = self.nonprivate_columns
         words = _split_name(column)
@@ -183,7 +203,7 @@ class Table(Confidential):
         return tuple(found)
 
     def nonprivate_values(self, column: str, most: int) -> tuple[str, ...]:
-        """Return at most so many values of a column as text, the most frequent first; no numbers with fractions."""
+        """Return the most frequent values of a column as text, in descending order; no numbers with fractions."""
         cells = self._classes(column)
         if cells.dtype != object:
             cells = cells[np.isfinite(cells) & (cells == np.round(cells))]
@@ -191,7 +211,7 @@ class Table(Confidential):
         return tuple(sorted(counts, key=lambda value: (-counts[value], value))[:most])
 
     def nonprivate_has(self, column: str, value: str) -> NDArray[np.bool_]:
-        """Return which rows (n,) have `value` in a column, as text or as the number that it is. Raises TableError."""
+        """Return a mask (n,) of the rows with `value` in a column, as text or as its number. Raises TableError."""
         cells = self._classes(column)
         if cells.dtype == object:
             return np.asarray(cells == value, dtype=np.bool_)
@@ -206,21 +226,21 @@ class Table(Confidential):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was changed or guessed while reading, one sentence each; may repeat a shortened cell."""
+        """Changes and guesses made while reading, one sentence each; may repeat a shortened cell."""
         return self.nonprivate_columns.notes
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Those of the notes that say which numbers could be others, by a factor of 1000."""
+        """The notes about numbers that may be wrong by a factor of 1000."""
         return self.nonprivate_columns.doubts
 
     def warn_of_doubts(self) -> None:
-        """Warn, with TableWarning, where numbers could be others; no cell is repeated."""
+        """Warn, with TableWarning, about numbers that may be wrong, without repeating a cell."""
         for doubt in self.doubts:
             warnings.warn(f"{self.name}: {doubt}", TableWarning, stacklevel=3)
 
     def decimal(self, column: str) -> str:
-        """Return the decimal sign of a column as the file writes it, a point where it has none."""
+        """Return the decimal sign of a column in the file, or a point if the column has none."""
         return self.nonprivate_columns.decimals.get(column, ".")
 
     @property
@@ -229,7 +249,7 @@ class Table(Confidential):
         return self.nonprivate_columns.dates
 
     def nonprivate_range(self, column: str) -> Bounds | None:
-        """Return the smallest and largest number of a column, None where there is none: two people's values."""
+        """Return a column's smallest and largest number, None if there is none. They are two people's values."""
         values = self._numbers(column)
         finite = values[np.isfinite(values)]
         return Bounds(float(finite.min()), float(finite.max())) if finite.size else None
@@ -246,7 +266,7 @@ class Table(Confidential):
         return rounded_outward(float(finite.min()), float(finite.max()))
 
     def nonprivate_rows(self, n: int) -> dict[str, list[str]]:
-        """Return the first n cells of each column by name, as text. For the eyes of the person who has the file."""
+        """Return the first n cells of each column by name, as text. Only for the person who has the file."""
         columns = self.nonprivate_columns
         rows: dict[str, list[str]] = {}
         for name in columns.names:
@@ -259,7 +279,7 @@ class Table(Confidential):
         return rows
 
     def nonprivate_n_incomplete(self, features: Sequence[str], label: str | None) -> int:
-        """Return how many rows lack a cell of these columns. Raises TableError for columns that are none."""
+        """Return the number of rows that lack a cell of these columns. Raises TableError for unknown columns."""
         missing = [np.isnan(self._numbers(name)) for name in features]
         missing += [] if label is None else [_is_absent(self._classes(label))]
         return int(np.logical_or.reduce(missing).sum()) if missing else 0
@@ -283,19 +303,18 @@ class Table(Confidential):
     ) -> Dataset:
         """Return the numeric columns `features` (1..d, one name each) as a data set, with `label` as classes 0..c-1.
 
-        `box` has one axis for each feature; records outside are clipped into it and counted in
-        `nonprivate_n_clipped`. With None the bounds are those of `suggested_bounds`, which is NOT private and marked
-        so. `missing` cells in the chosen columns are an "error", "drop" leaves their rows out, and "middle" puts them
-        into the middle of their feature's bounds (a row without label is left out). All three look at each row alone.
-        `scaling="unit"` maps the box to [0, 1]^d after clipping, and `Dataset.scale` leads back. `units` has one unit
-        for each feature, or none.
-        `share` in (0, 1] keeps about that part of the complete rows, each by its own features (`transforms`).
-        Set `bounds_from_data` if any bound in `box` was computed from the data. `place` names the features that
-        are latitude and longitude, degrees: they become meters east and north of the middle of their bounds, in a
-        square (`geography`). `per_kilometer` says for each feature of a scaled map how much of it weighs as much as a
-        kilometer; None, or nothing at all: its range weighs as much as the square's side. The last `n_categories`
-        features are 0 or 1 by a record's category; in the unit cube, which they need, a change of category moves it by
-        `category_weight` at most. Raises TableError.
+        `box` has one axis for each feature; records outside are clipped into it and counted in `nonprivate_n_clipped`.
+        With None, the bounds come from `suggested_bounds`, which is NOT private, and the data set is marked
+        accordingly. `missing` cells in the chosen columns are an "error"; "drop" leaves their rows out, and "middle"
+        replaces them by the middle of their feature's bounds (a row without label is left out). All three treat each
+        row alone. `scaling="unit"` maps the box to [0, 1]^d after clipping, and `Dataset.scale` maps back. `units` has
+        one unit for each feature, or none. `share` in (0, 1] keeps about that share of the complete rows, each by its
+        own features (`transforms`). Set `bounds_from_data` if any bound in `box` was computed from the data. `place`
+        names the features that are latitude and longitude, degrees: they become meters east and north of the middle of
+        their bounds, in a square (`geography`). `per_kilometer` is, for each feature of a scaled map, the amount that
+        weighs as much as a kilometer; with None, or if it is empty, a feature's range weighs as much as the square's
+        side. The last `n_categories` features are 0 or 1 by a record's category. They need the unit cube, in which a
+        change of category moves a record by at most `category_weight`. Raises TableError.
         """
         names, values, classes = self._selected(features, label, missing, share)
         axes = None if place is None else _checked_place(place, names)
@@ -364,7 +383,7 @@ class Table(Confidential):
         share: float = 1.0,
         place: tuple[str, str] | None = None,
     ) -> Clipping:
-        """Return what clipping into `box` does to the rows that `dataset` takes. NOT private. Raises TableError."""
+        """Return the effect of clipping into `box` on the rows that `dataset` takes. NOT private. Raises TableError."""
         names, values, _ = self._selected(features, label, missing, share)
         chosen = _checked_box(box, names)
         return clipping(filled(values, chosen, None if place is None else _checked_place(place, names)), chosen)
@@ -372,7 +391,7 @@ class Table(Confidential):
     def _selected(
         self, features: Sequence[str], label: str | None, missing: Missing, share: float
     ) -> tuple[tuple[str, ...], FloatArray, Classes | None]:
-        """Return checked names, values (n, d) of the rows that count, NaN only with "middle", and their classes."""
+        """Return checked names, values (n, d) of the included rows, NaN only with "middle", and their classes."""
         names = (features,) if isinstance(features, str) else tuple(features)
         if not names:
             raise TableError(f"No feature was chosen, but at least one is needed. {self._numeric_listed()}")
@@ -396,7 +415,8 @@ class Table(Confidential):
             )
         complete = np.ones(len(values), dtype=np.bool_)
         for name, rows in absent:
-            if missing != "middle" or name == label:  # only a class has no middle
+            # Only a class has no middle.
+            if missing != "middle" or name == label:
                 complete &= ~rows
         selected = np.flatnonzero(complete)
         if not len(selected):
@@ -427,7 +447,7 @@ class Table(Confidential):
         return f"Choose from {listed(self.numeric_columns)}."
 
     def _classes(self, label: str) -> Classes:
-        """Return the label column (n,) as written, text or numbers."""
+        """Return the label column (n,) as in the file, text or numbers."""
         columns = self.nonprivate_columns
         if not isinstance(label, str) or label not in columns.names:
             names = listed(columns.names)
@@ -466,31 +486,40 @@ def _split_name(column: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a person chose for a table of their own; `dataset` applies it, in the app and in scripts.
+    """A user's choices for their own table. `dataset` applies them, in the app and in scripts.
 
-    `bounds` and `units` are parallel to `features`; extremes of the records are not in here. Ranges and lengths hold
-    for choices that come from outside, in a file of settings or a link.
+    `bounds` and `units` are parallel to `features`; extremes of the records are not included. Ranges and lengths apply
+    to choices from outside, in a file of settings or a link.
     """
 
     features: Annotated[tuple[Name, ...], Len(1, MOST_FEATURES)]
-    label: Name | None = None  # a column of classes; left out for the public
+    # A column of classes, which is left out for the public.
+    label: Name | None = None
     missing: Missing = "error"
     scaling: Scaling = "none"
-    share: Annotated[float, Ge(LEAST_SHARE), Le(1)] = 1.0  # of the rows, each kept by its own values
+    # Share of the rows. Each row is kept by its own values.
+    share: Annotated[float, Ge(LEAST_SHARE), Le(1)] = 1.0
     how: How = EACH
     bounds: tuple[Pair, ...] = ()
     units: tuple[Annotated[str, Len(0, MOST_UNIT)], ...] = ()
-    place: tuple[str, str] | None = None  # features that are latitude and longitude, degrees
-    projected: Annotated[int, Ge(1)] | None = None  # features that they are projected to, at random; None: not at all
-    projection_seed: Annotated[int, Ge(0), Le(MAX_SEED)] = 0  # public
-    reading: TableFormat = READ_OFF  # settings by which the file was read
-    # Of a scaled map: what of each feature weighs as much as a kilometer.
+    # Features that are latitude and longitude, degrees.
+    place: tuple[str, str] | None = None
+    # Number of features to which they are projected at random. None for no projection.
+    projected: Annotated[int, Ge(1)] | None = None
+    # Public.
+    projection_seed: Annotated[int, Ge(0), Le(MAX_SEED)] = 0
+    # Settings with which the file was read.
+    reading: TableFormat = READ_OFF
+    # For a scaled map: the amount of each feature that weighs as much as a kilometer.
     per_kilometer: tuple[Annotated[float, Gt(0), Lt(LARGEST_AMOUNT)] | None, ...] = ()
-    categories: tuple[Category, ...] = ()  # columns whose values, as typed, are features; they need scaling="unit"
-    # How far a change of category moves a record at most; 1: as far as a feature's bounds.
+    # Columns whose typed values are features. They need scaling="unit".
+    categories: tuple[Category, ...] = ()
+    # Maximum move of a record by a change of category; 1 is as far as a feature's bounds.
     category_weight: Annotated[float, Ge(LEAST_CHANGE), Le(1)] = 1.0
-    unlisted: Unlisted = "zeros"  # what happens to a row whose value is not in the list of its column
-    group: tuple[Name, Name] | None = None  # a column, and the value of it that the rows have which count
+    # Treatment of a row whose value is not in its column's list.
+    unlisted: Unlisted = "zeros"
+    # A column, and the value in it that the included rows have.
+    group: tuple[Name, Name] | None = None
     # Rows of one person, at most. 0: nobody has said.
     rows_per_person: Annotated[int, Ge(0), Le(MOST_ROWS_EACH)] = 0
 
@@ -505,7 +534,7 @@ class Choices:
         return (*self.features, *self.indicators)
 
     def bounds_of(self, name: str) -> tuple[float, float]:
-        """Return the typed bounds of the feature `name`, 0 to 1 of a category. Raises KeyError where there are none."""
+        """Return the typed bounds of the feature `name`, 0 to 1 for a category. Raises KeyError if there are none."""
         if name in self.indicators:
             return 0.0, 1.0
         pair = dict(zip(self.features, self.bounds, strict=False))[name]
@@ -523,7 +552,7 @@ class Choices:
         return tuple(name for name, pair in zip(self.features, self.bounds, strict=False) if pair is None)
 
     def box(self, table: Table) -> Box:
-        """Return the bounds before scaling: the typed ones, and of the others those that `table` suggests.
+        """Return the bounds before scaling: typed bounds, and bounds suggested by `table` for the other features.
 
         Suggested bounds are NOT private. Raises TableError for a column without numbers.
         """
@@ -543,10 +572,10 @@ class Choices:
         return Box(low, high)
 
     def rows(self, table: Table) -> Table:
-        """Return the columns of `table` that are used, one of 0 and 1 for each category, and the rows that count.
+        """Return the used columns of `table`, one of 0 and 1 for each category, and the included rows.
 
-        Each row stays or goes by its own cells. Raises TableError for a category that its column cannot have, and
-        where no row is left.
+        Each row stays or goes by its own cells. Raises TableError for a category that its column cannot have, and if no
+        row is left.
         """
         if not self.categories and self.group is None:
             return table
@@ -577,13 +606,13 @@ class Choices:
         return replace(table, nonprivate_columns=columns)
 
     def clipping(self, table: Table) -> Clipping:
-        """Return what the bounds do to the rows that `dataset` takes, NOT private. Raises TableError."""
+        """Return the effect of the bounds on the rows that `dataset` takes. NOT private. Raises TableError."""
         return self.rows(table).clipping(
             self.axes, self.box(table), self.label, self.missing, share=self.share, place=self.place
         )
 
     def dataset(self, table: Table) -> Dataset:
-        """Return the data set that these choices make of `table`. Raises TableError as `Table.dataset` does."""
+        """Return the data set that these choices make of `table`. Raises TableError like `Table.dataset`."""
         rows, n_categories = self.rows(table), len(self.indicators)
         dataset = rows.dataset(
             self.axes,
@@ -624,14 +653,14 @@ def read_table(
 ) -> Table:
     """Read CSV text (plain or gzip), a workbook (.xlsx, .ods), Parquet or points in GeoJSON, from a path or file.
 
-    The bytes decide which it is, not the name. Takes comma, semicolon, tab or bar between cells, decimal commas, UTF-8,
-    UTF-16 and Latin-1. Writes nothing anywhere. A table may have as many rows and columns as memory holds; limits are
-    for uploads (`read_confined`).
+    The bytes determine the format, not the name. Cells may be separated by comma, semicolon, tab or bar; decimal
+    commas, UTF-8, UTF-16 and Latin-1 are supported. Nothing is written to disk. A table may have as many rows and
+    columns as fit in memory; limits apply to uploads (`read_confined`).
 
-    `sep`, `decimal`, `thousands` and `header` are those of `pandas.read_csv`; "" is no separator. `sheet` names a
-    visible sheet of a workbook, None is the first one. What is not given is read off the file as a whole (see
-    `dpviz.data.parsing`), and a guarantee takes it as public. Raises TableError for anything that is no table, or
-    unpacks as none does; warns with TableWarning of numbers that could be others by a factor of 1000.
+    `sep`, `decimal`, `thousands` and `header` have the same meaning as in `pandas.read_csv`; "" means no separator.
+    `sheet` names a visible sheet of a workbook, None means the first one. Other settings are inferred from the whole
+    file (see `dpviz.data.parsing`), and a guarantee treats them as public. Raises TableError for a file that is not a
+    table, or unpacks like no table; warns with TableWarning about numbers that may be wrong by a factor of 1000.
     """
     file, reading = read_bytes(file_or_path), TableFormat(sep, decimal, thousands, header, sheet)
     table = Table(file.name, file.digest, columns_of(file.data, own(len(file.data)), reading), reading)
@@ -647,7 +676,7 @@ def _checked_box(box: Box, names: tuple[str, ...]) -> Box:
 
 
 def _checked_place(place: tuple[str, str], names: tuple[str, ...]) -> tuple[int, int]:
-    """Return which of the features `names` are latitude and longitude."""
+    """Return the indices of latitude and longitude among the features `names`."""
     if len(place) != 2 or place[0] == place[1] or not set(place) <= set(names):
         raise TableError(
             f"Latitude and longitude were {listed(tuple(place))}, but they must be two of the features, "
