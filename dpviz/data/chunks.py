@@ -105,8 +105,9 @@ def _open(path: Path) -> "pq.ParquetFile":
         raise missing(PARQUET.title, "pyarrow") from None
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BYTES)
-    except (OSError, pa.ArrowException) as error:
-        raise TableError(f"{path} could not be read as Parquet ({type(error).__name__}).") from None
+    except (OSError, pa.ArrowException):
+        reason = "it is cut off, or not Parquet" if path.exists() else "there is no such file"
+        raise TableError(f"{path} could not be read as Parquet: {reason}.") from None
 
 
 class FrameChunks(Chunks):

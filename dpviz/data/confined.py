@@ -23,6 +23,7 @@ from dpviz.data.files import (
     MAX_BYTES,
     MOST_OUTLINE_BYTES,
     READ_OFF,
+    SAVE,
     Columns,
     FileOrPath,
     TableError,
@@ -200,9 +201,8 @@ def answer() -> None:
     except (MemoryError, RecursionError):
         written = pickle.dumps(TableError(TOO_MUCH))
     # An error of a library about a file that it cannot read.
-    except Exception as error:
-        way_out = "Open it in a spreadsheet and save it as CSV."
-        written = pickle.dumps(TableError(f"The file could not be read ({type(error).__name__}). {way_out}"))
+    except Exception:
+        written = pickle.dumps(TableError(f"The file could not be read: it is cut off or unusual. {SAVE}"))
     sys.stdout.buffer.write(written)
     sys.stdout.buffer.flush()
     # Skip exit handlers that a file may have left behind.

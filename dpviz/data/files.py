@@ -8,6 +8,7 @@ table unpacks to.
 import gzip
 import hashlib
 import io
+import math
 import pkgutil
 import re
 import zlib
@@ -43,7 +44,10 @@ THOUSANDS = ("", ",", ".", " ", "'")  # "": none
 MOST_HEADER = 1_000  # ours
 MOST_SHEET = 255  # characters of a sheet's name, ours; Excel allows 31, others more
 DAY_ZERO = datetime(1899, 12, 30)  # of Excel and its kin; a date in a file has no time zone
-ISO_DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]+)?)?Z?)?"
+ISO_DATE = (
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?(?:Z|([+-][0-9]{2}):?([0-9]{2}))?)?"
+)
 DOTTED_DATE = r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})"
 Header = int | Literal["infer"] | None
 FileOrPath = str | Path | IO[bytes]
@@ -207,16 +211,22 @@ class FileFormat:
     suffixes: tuple[str, ...] = ()
     parser: str = ""  # "module:function", loaded with the first file, takes bytes or decoded text; none: it is refused
     settings: tuple[str, ...] = ("decimal",)  # those of `TableFormat` that can be set by hand
+    way_out: str = "Save its table as CSV."  # of a format that is refused
+    pattern: str = ""  # of the beginning of a text in this format, lower case; none: a binary format
 
     def parse(self, content: bytes | str, limits: Limits, reading: TableFormat) -> Columns:
         """Return the columns of a file. Raises TableError."""
         if not self.parser:
-            raise TableError(f"The file was {self.title}, but a table must be {READABLE}. Save it as CSV.")
+            raise self.refusal()
         try:
             parser: Callable[[bytes | str, Limits, TableFormat], Columns] = pkgutil.resolve_name(self.parser)
         except ModuleNotFoundError as error:
             raise missing(self.title, str(error.name).replace("_", "-")) from None
         return parser(content, limits, reading)
+
+    def refusal(self) -> TableError:
+        """Return the error of a file in a format that is not read."""
+        return TableError(f"The file was {self.title}, but a table must be {READABLE}. {self.way_out}")
 
 
 CSV = FileFormat("text", b"", ("csv", "tsv", "txt", "gz"), "dpviz.data.parsing:parse", ("decimal", "sep", "header"))
@@ -229,23 +239,104 @@ WORKBOOK = FileFormat(
     ("decimal", "sheet", "header"),
 )
 GEOJSON = FileFormat("GeoJSON", b"", ("geojson", "json"), "dpviz.data.geojson:read_geojson")
+SAVE = "Open it in the program that made it, and save its table as CSV."
 READABLE = "CSV, TSV, Excel (.xlsx), OpenDocument (.ods), Parquet or points in GeoJSON"
+STATA = tuple(bytes((version, order, 1, 0)) for version in (110, 111, 113, 114, 115) for order in (1, 2))  # before 13
+TAR_PLACE, TAR_MAGIC = 257, b"ustar"
 FORMATS = (
     *(CSV, PARQUET, WORKBOOK, GEOJSON),
-    # Files that are sometimes renamed to .csv. The reader of workbooks takes .xls, and dies of damaged ones.
-    FileFormat("an old Excel workbook or one with a password", b"\xd0\xcf\x11\xe0"),
-    FileFormat("a PNG image", b"\x89PNG"),
-    FileFormat("a JPEG image", b"\xff\xd8\xff"),
-    FileFormat("a GIF image", b"GIF8"),
-    FileFormat("a PDF document", b"%PDF"),
-    FileFormat("a NumPy array", b"\x93NUMPY"),
-    FileFormat("an SQLite database", b"SQLite format 3"),
+    # The reader of workbooks takes .xls, and ends on damaged ones.
+    FileFormat(
+        "an old Office file (.xls, .doc) or one with a password",
+        b"\xd0\xcf\x11\xe0",
+        way_out="Open it and save its table as .xlsx without a password, or as CSV.",
+    ),
+    *(
+        FileFormat(title, magic, way_out=f"Open it in {program} and save its table as CSV{other}.")
+        for title, program, other, magics in (
+            ("an SPSS file (.sav, .por)", "SPSS or PSPP", "", (b"$FL2", b"$FL3", b"ASCII SPSS PORT FILE")),
+            ("a Stata file (.dta)", "Stata", " (export delimited)", (b"<stata_dta>", *STATA)),
+            ("a SAS file (.sas7bdat)", "SAS", "", (b"\0" * 12 + b"\xc2\xea\x81\x60",)),
+            ("a SAS transport file (.xpt)", "SAS", "", (b"HEADER RECORD*******",)),
+            ("an Arrow file (Feather)", "pandas or R", " or Parquet", (b"ARROW1", b"FEA1")),
+            ("an ORC file", "pandas", " or Parquet", (b"ORC",)),
+            ("an Avro file", "a program that reads it", " or Parquet", (b"Obj\x01",)),
+            ("an R file (.rds, .RData)", "R", " (write.csv)", (b"X\n\0\0\0", b"RDX2\n", b"RDX3\n", b"RDA3\n")),
+            ("an SQLite database", "a database program", "", (b"SQLite format 3",)),
+            ("an Access database", "Access", " or .xlsx", (b"\0\1\0\0Standard",)),
+            ("an HDF5 file", "Python or MATLAB", " or Parquet", (b"\x89HDF",)),
+            ("a MATLAB file (.mat)", "MATLAB", " (writetable)", (b"MATLAB 5.0",)),
+            ("a NetCDF file", "Python or R", "", (b"CDF\x01", b"CDF\x02")),
+            ("a shapefile", "QGIS", " with latitude and longitude, or as GeoJSON", (b"\0\0\x27\x0a",)),
+            ("a NumPy array", "Python", " (numpy.savetxt)", (b"\x93NUMPY",)),
+            ("a Python pickle", "Python", "", (b"\x80\x04\x95", b"\x80\x05\x95")),
+        )
+        for magic in magics
+    ),
+    *(
+        FileFormat(title, magic, way_out="Unpack it, and give the table in it.")
+        for title, magic in (
+            ("packed as bzip2", b"BZh"),
+            ("packed as xz", b"\xfd7zXZ\0"),
+            ("packed as Zstandard", b"\x28\xb5\x2f\xfd"),
+            ("packed as 7z", b"7z\xbc\xaf\x27\x1c"),
+            ("packed as RAR", b"Rar!\x1a\x07"),
+            ("an empty ZIP archive", b"PK\x05\x06"),
+        )
+    ),
+    *(
+        FileFormat(title, magic, way_out="Copy its table into a spreadsheet, and save that as .xlsx or CSV.")
+        for title, magic in (("an RTF document", b"{\\rtf"), ("a PDF document", b"%PDF"))
+    ),
+    *(
+        FileFormat(title, magic, way_out="Choose the file that has the table.")
+        for title, magic in (("a PNG image", b"\x89PNG"), ("a JPEG image", b"\xff\xd8\xff"), ("a GIF image", b"GIF8"))
+    ),
+    # Texts, the most special first.
+    FileFormat(
+        "a KML file of places", way_out="Save its points as GeoJSON, or as CSV with two columns.", pattern="<kml[ >]"
+    ),
+    FileFormat(
+        "a GPX file of places", way_out="Save its points as GeoJSON, or as CSV with two columns.", pattern="<gpx[ >]"
+    ),
+    FileFormat(
+        "an Excel workbook in XML (2003)",
+        way_out="Open it in a spreadsheet and save it as .xlsx.",
+        pattern='urn:schemas-microsoft-com:office:(spreadsheet|excel)"|progid="excel',
+    ),
+    FileFormat(
+        "an OpenDocument file in XML (.fods)",
+        way_out="Open it in a spreadsheet and save it as .ods or .xlsx.",
+        pattern="<office:document",
+    ),
+    FileFormat(
+        "a web page (HTML), perhaps with the ending of Excel",
+        way_out="Open it in a spreadsheet and save its table as .xlsx or CSV.",
+        pattern=r"<!doctype html|<(html|head|body|meta|table)\b",
+    ),
+    FileFormat("an XML file", pattern="<[?!a-z]"),
+    FileFormat("an ARFF file (Weka)", way_out="Open it in Weka and save it as CSV.", pattern="@relation "),
 )
 
 
 def binary_format(data: bytes) -> FileFormat | None:
     """Return the binary format of a file by its first bytes, None for text, plain or packed."""
+    if data[TAR_PLACE : TAR_PLACE + len(TAR_MAGIC)] == TAR_MAGIC:
+        return FileFormat("a tar archive", TAR_MAGIC, way_out="Unpack it, and give the table in it.")
     return next((each for each in FORMATS if each.magic and data.startswith(each.magic)), None)
+
+
+def text_format(text: str) -> FileFormat | None:
+    """Return the format of a text that is marked up, by its beginning; None for a table or JSON."""
+    beginning = text[:PROBE].lower().lstrip()
+    is_xml = re.match(r"<(\?xml|!doctype|!--|[a-z][a-z0-9:.-]*(\s[^<>]*)?/?>)", beginning) is not None
+    # The name of a column can begin with a tag: such a text does not end with one.
+    if is_xml and not re.match(r"<(\?xml|!doctype|html)", beginning):
+        is_xml = text.rstrip().endswith(">")
+    for each in FORMATS:
+        if each.pattern and (re.search(each.pattern, beginning) if is_xml else beginning.startswith(each.pattern)):
+            return each
+    return None
 
 
 def load_parsers() -> None:
@@ -256,17 +347,23 @@ def load_parsers() -> None:
 
 
 def day_of(text: str) -> float | None:
-    """Return the date that `text` is in days since DAY_ZERO, a time as a part of a day; None for anything else."""
+    """Return the date in `text` as days since DAY_ZERO, None for anything else.
+
+    A time is a part of a day, in UTC if it has a zone.
+    """
     if iso := re.fullmatch(ISO_DATE, text):
         parts = iso.groups(default="0")
     elif dotted := re.fullmatch(DOTTED_DATE, text):
-        parts = dotted.groups()[::-1]
+        parts = (*dotted.groups()[::-1], *"00000")
     else:
         return None
+    year, month, day, hour, minute = map(int, parts[:5])
+    second, zone = float(parts[5]), float(parts[6])
     try:
-        year, month, day, hour, minute, second = map(int, (*parts, "0", "0", "0")[:6])
-        return (datetime(year, month, day, hour, minute, second) - DAY_ZERO) / timedelta(days=1)
-    except ValueError:
+        moment = datetime(year, month, day, hour, minute, int(second)) + timedelta(seconds=second % 1.0)
+        shift = timedelta(hours=zone, minutes=math.copysign(float(parts[7]), float(f"{parts[6]}.1")))
+        return (moment - shift - DAY_ZERO) / timedelta(days=1)
+    except (ValueError, OverflowError):
         return None
 
 
@@ -313,7 +410,7 @@ def read_bytes(file_or_path: FileOrPath, most: int | None = None) -> FileBytes:
             whole = getattr(file_or_path, "getvalue", None)
             data = file_or_path.read(size) if whole is None else whole()
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        reason = type(error).__name__
+        reason = getattr(error, "strerror", None) or "it is no file"
         which = f"file {str(file_or_path)!r}" if isinstance(file_or_path, str | Path) else "file"
         raise TableError(f"The {which} could not be read ({reason}). Pass a path or an open binary file.") from None
     if not isinstance(data, bytes | bytearray | memoryview):
@@ -333,7 +430,7 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
     if data.startswith(GZIP_MAGIC):
         data = _unpacked(data, limits.n_bytes or limits.n_unpacked)
     if binary := binary_format(data):
-        raise TableError(f"The file was {binary.title}, but here it must be text, plain or packed. Save it as text.")
+        raise TableError(f"The file was {binary.title}, but here it must be text, plain or packed. {binary.way_out}")
     notes: tuple[str, ...] = ()
     encoding = "utf-16" if data.startswith(UTF16_MARKS) else _utf16_without_mark(data)
     try:
@@ -347,14 +444,18 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
             text = data.decode("latin-1")
         notes = ("The file is not UTF-8, so it was read as Latin-1 (Windows-1252): check accented letters.",)
     if "\x00" in text:
-        raise TableError("The file was binary (it holds NUL bytes), but it must be CSV text. Save the table as CSV.")
+        raise TableError(f"The file had NUL bytes, as binary ones have. A table must be {READABLE}. {SAVE}")
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise TableError("The file was empty, but it must hold a header line and records. Choose another file.")
     probe = text[:PROBE]
     n_control = sum(character < " " and character not in "\t\r\n\f\v" for character in probe)
     if n_control > MAX_CONTROL_SHARE * len(probe):
-        raise TableError("The file looked binary (control characters), but it must be CSV text. Save it as CSV.")
+        raise TableError(
+            f"The file was of an unknown kind (control characters), but a table must be {READABLE}. {SAVE}"
+        )
+    if marked := text_format(text):
+        raise marked.refusal()
     return text, notes
 
 

@@ -49,6 +49,9 @@ _LONGITUDE = {
     "breite": (*_GERMAN_SHORT, *_GERMAN_FULL),
     "breitengrad": (*_GERMAN_FULL, *_GERMAN_SHORT),
 }
+# Words that mean nothing else. "Breite" and "Länge" are also width and length.
+LATITUDES = {"lat", "latitude", "breitengrad"}
+LONGITUDES = {"lon", "lng", *_FULL, *_GERMAN_FULL}
 _WEAK = (("y", "x"), ("north", "east"), ("northing", "easting"))
 
 
@@ -241,6 +244,12 @@ def on_plane(points: FloatArray, box: Box, axes: tuple[int, int]) -> tuple[Float
     projected[:, [first, second]] = square.clip(here.to_meters(points[:, columns]))
     low[[first, second]], high[[first, second]] = square.low, square.high
     return projected, Box(low, high), replace(here, axes=(first, second))
+
+
+def most_degrees(name: str) -> float | None:
+    """Return how many degrees a column of this name can have, None if the name is not of latitude or longitude."""
+    words = set(re.split(r"[^a-zäöü]+", _split(name)))
+    return MOST_LATITUDE if words & LATITUDES else TURN if words & LONGITUDES else None
 
 
 def likely_map(columns: Mapping[str, FloatArray]) -> tuple[tuple[str, str] | None, bool]:

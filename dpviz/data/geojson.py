@@ -25,7 +25,7 @@ from dpviz.data.parsing import column_names, typed
 LATITUDE, LONGITUDE = "latitude", "longitude"
 MOST_LONGITUDE, MOST_LATITUDE = 360.0, 90.0  # degrees
 MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point
-WAY_OUT = "Save the points as a GeoJSON FeatureCollection, or as CSV with latitude and longitude."
+WAY_OUT = "Save points as a GeoJSON FeatureCollection, or as CSV with latitude and longitude."
 OUTLINES_WAY_OUT = "Save districts or a coast as a GeoJSON FeatureCollection of lines and areas, in degrees (WGS 84)."
 MOST_VERTICES = 500_000  # of a background; ours
 MOST_NESTED = 4  # collections of geometries in each other; ours
@@ -142,10 +142,10 @@ def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple
         whole = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < MAX_DIGITS else float(digits))
     except (ValueError, RecursionError) as error:  # also one that is nested a thousand times
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data" and text[error.pos] in "{[":
-            raise TableError(f"The file was JSON lines, one object in each, but no GeoJSON object. {way_out}") from None
+            raise TableError(f"The file was JSON lines, not GeoJSON. Save its records as CSV. {way_out}") from None
         raise TableError(f"The file looked like JSON but was damaged or nested too deeply. {way_out}") from None
     if not isinstance(whole, dict):
-        raise TableError(f"The file was JSON, but no GeoJSON object. {way_out}")
+        raise TableError(f"The file was JSON, but no GeoJSON object. Save its records as CSV. {way_out}")
     crs = whole.get("crs")
     if crs is None:
         return whole, ()
@@ -222,7 +222,13 @@ def _coordinates(feature: object, place: int) -> tuple[str, str, bool]:
     coordinates = geometry.get("coordinates")
     if not isinstance(coordinates, list) or len(coordinates) < 2 or not all(map(_is_number, coordinates[:2])):
         raise TableError(f"Feature {place} of the file had a point without two numbers. {WAY_OUT}")
-    return repr(coordinates[0]), repr(coordinates[1]), len(coordinates) > 2
+    longitude, latitude = coordinates[:2]
+    if abs(longitude) > MOST_LONGITUDE or abs(latitude) > MOST_LATITUDE:
+        raise TableError(
+            f"Feature {place} of the file is at {longitude:,.10g}, {latitude:,.10g}, but GeoJSON has degrees: "
+            "longitude from -180 to 180, then latitude from -90 to 90. Save the file in WGS 84, or meters as CSV."
+        )
+    return repr(longitude), repr(latitude), len(coordinates) > 2
 
 
 def _cells(properties: Mapping[str, object]) -> Iterator[tuple[str, tuple[str, bool]]]:

@@ -51,9 +51,9 @@ def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = 
     # pyarrow's own memory error is a MemoryError.
     except (TableError, MemoryError):
         raise
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError) as error:
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, OverflowError):
         # pyarrow's messages can contain cells.
-        raise TableError(f"The Parquet file was damaged or unusual ({type(error).__name__}). {WAY_OUT}") from None
+        raise TableError(f"The Parquet file could not be read: it is cut off or unusual. {WAY_OUT}") from None
     return _columns(tuple(names[i] for i in flat), *cells, (*notes, *omissions), reading)
 
 

@@ -3,8 +3,9 @@
 **Layout.** What is not set by hand (`TableFormat`) is read off the first rows:
 
 - The separator is the one under which most rows are as wide as the header. Of several, a comma is the last: it stands
-  in names and numbers, too.
-- Rows above the header are narrower than the table, and the header has names: they are left out, with a note.
+  in names and numbers, too. Blanks separate cells if every row then has as many cells, two of them numbers.
+- Rows above the header are narrower than the table, and the header has names: they are left out, with a note. A
+  narrower row is the header itself, without the last names, if its words are above numbers and a record follows.
 - The first row is a header if one of its words stands above numbers. Otherwise it is a record if it holds nothing but
   numbers, one with a fraction, or several; and if all of its words occur again below. Numbers that count up beside
   words, as years do, are names.
@@ -24,7 +25,9 @@ left out if every cell has one.
    beside it is a decimal sign where semicolons separate cells.
 
 **Dates** (2024-05-01, with a time or without; 1.5.2024) become days since DAY_ZERO, as spreadsheets count them, if
-every cell of a column is one that there is in the calendar.
+every cell of a column is one that there is in the calendar. Times with a zone are brought to UTC.
+
+**Text** is every other column. A note gives the reason for each of them.
 
 So the notation depends on all cells of a file, and a guarantee takes it as given. `TableFormat` sets it by hand, as a
 public input. Numbers that a format stores as numbers have no part in this.
@@ -63,6 +66,7 @@ from dpviz.data.files import (
     listed,
     quoted,
 )
+from dpviz.data.geography import most_degrees
 
 SNIFFED = 1_000_000  # characters in which the header must end
 SNIFFED_ROWS = 50
@@ -71,6 +75,8 @@ HEADER_PROBED = 1_000  # rows below the first one in which its words are looked 
 UNUSED = "\x1f"
 SHOWN_CELLS, MOST_LINE = 6, 80  # of a line that is shown; characters
 YEARS = range(1500, 2201)  # that a header may count, ours
+DRAWN = re.compile(r"|:-+:?|-+:|-{3,}")
+NAMES_ROWS = re.compile(r"(^|[_\W])(name|id|key|nr|no|number|person|place|country|city|town|state|region|date|time)$")
 BY_HAND = "set separator or header row by hand"
 
 POINT, COMMA = ".", ","
@@ -80,10 +86,12 @@ OTHER = {POINT: COMMA, COMMA: POINT}
 SIGN_NAMES = {POINT: "point", COMMA: "comma"}
 STEP = 30.0  # about the root of 1000, ours: which of two readings brings whole numbers nearer to the others
 PROBED = 100  # cells that are looked at before all are
+GROUPING = rf"[.,{SPACES}{APOSTROPHES}]"
 BLANK = rf"[\s{SPACES}]?"
 CURRENCY = r"[$€£¥]"
 PRICE = rf"[+\-−]?{BLANK}(?:{CURRENCY}{BLANK}[^$€£¥]*|[^$€£¥]*?{BLANK}{CURRENCY})"
 PERCENT = rf"[^%]*[0-9.,]{BLANK}%"
+ZONE = r":[0-9.]+[+-][0-9]{2}:?[0-9]{2}$"
 INFINITE = r"[+-]?inf(?:inity)?"
 MISSING_CELLS = frozenset({"", "na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>", "n.a.", "(null)", r"\n"})
 MISSING_CELLS |= {".", "..", "...", "…", "-", "--", "---", "–", "—", "?", ":"}
@@ -117,12 +125,14 @@ def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF)
         layouts = [_layout(text, reading, each) for each in SEPARATORS]
         wide = [each for each in layouts if each.n_columns > 1]
         layout = max(wide, key=lambda each: each.fit) if wide else _layout(text, reading, NO_SEPARATOR)
+        if layout.sep in (NO_SEPARATOR, ",") and _are_separated_by_blanks(text, is_alone=not wide):
+            layout = _layout(text, reading, " ")
     else:
         layout = _layout(text, reading, sep)
     try:
         limits.refuse_size(1, layout.n_columns)
         cells = _cells(text[layout.begin :], layout, limits)
-        notes: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ("Blanks were read as separators.",) if sep is None and layout.sep == " " else ()
         if layout.has_row_names:
             cells.iloc[0] = ["", *cells.iloc[0].tolist()[:-1]]
             notes = ("The header has one name less than rows have cells, so the first column has row names.",)
@@ -162,13 +172,18 @@ def _named(
 ) -> Columns:
     """Take the names from row 0 where it is a header, leave out empty rows, and make columns."""
     names, more, has_header = _header(cells, reading)
+    first = cells.iloc[:SNIFFED_ROWS].to_numpy(dtype=object).tolist()
+    # The line below the names of a table that was drawn with characters.
+    lines_drawn = np.array([all(map(DRAWN.fullmatch, row)) and sum(map(bool, row)) > 1 for row in first])
     keep = ~(cells == "").all(axis=1).to_numpy()
+    keep[: len(first)] &= ~lines_drawn
     keep[0] &= not has_header
     n_blank = int(len(keep) - keep.sum()) - has_header
     if not keep.any():
         raise TableError("The file had a header but no records, but it must have at least one. Choose another file.")
     if n_blank:
-        more = (*more, f"{n_blank} rows without any cell were left out.")
+        blank = "row without any cell was" if n_blank == 1 else "rows without any cell were"
+        more = (*more, f"{n_blank} {blank} left out.")
     if n_above:
         rows = "1 row above the header was" if n_above == 1 else f"{n_above} rows above the header were"
         notes = (f"{rows} left out.", *notes)
@@ -181,6 +196,20 @@ def _lines(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Write the first rows as a person sees them, each in one short line."""
     filled = (", ".join([cell for cell in row if cell][:SHOWN_CELLS]) for row in rows)
     return tuple(" ".join(line[:MOST_LINE].split()) for line in filled)
+
+
+def _are_separated_by_blanks(text: str, *, is_alone: bool) -> bool:
+    """Whether blanks cut the first rows into as many cells, and numbers among them.
+
+    Two cells of every record are numbers, and all cells if the text has other separators (not `is_alone`).
+    """
+    rows = [line.split() for line in text[:SNIFFED].splitlines()[: SNIFFED_ROWS + 1] if line.strip()][:SNIFFED_ROWS]
+    widths, records = {len(row) for row in rows}, rows[1:]
+    if len(rows) < 2 or len(widths) > 1 or widths == {1} or '"' in text[:SNIFFED]:
+        return False
+    counts = [sum(number_of(cell) is not None for cell in row) for row in records]
+    whole = all(number_of(" ".join(row)) is not None for row in records)  # blanks between thousands
+    return not whole and min(counts) >= (2 if is_alone else max(widths))
 
 
 def _layout(text: str, reading: TableFormat, sep: str) -> _Layout:
@@ -217,12 +246,41 @@ def _n_above(rows: Sequence[tuple[int, Sequence[str]]], reading: TableFormat) ->
     above = next((place for place, each in enumerate(widths) if each >= width), 0)
     if not above:
         return 0
+    for place in range(above):
+        if _lacks_last_names(rows[place][1], [row for _, row in rows[place + 1 :]]):
+            return place
     header, below = rows[above][1], [row for _, row in rows[above + 1 :]]
     numbers = [value for cell in header if (value := number_of(cell)) is not None]
     is_full = _width(header) == sum(bool(cell) for cell in header)
     has_names = is_full and (not numbers or _count_up(numbers)) and not _is_record(header, below)
     has_numbers = any(number_of(cell) is not None for row in below for cell in row)
     return above if has_names and has_numbers else 0
+
+
+def _lacks_last_names(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a narrow row is a header without its last names, and not a title of the table below it.
+
+    It has several words, one of them above numbers, and the numbers of the next row are among those below, as a
+    record's are and names that are years are not.
+    """
+    names = row[: _width(row)]
+    if len(names) < 2 or not all(names) or any(number_of(cell) is not None for cell in names):
+        return False
+
+    def cells(place: int, rows: Sequence[Sequence[str]]) -> list[float | None]:
+        found = [each[place] for each in rows if place < len(each) and each[place].lower() not in MISSING_CELLS]
+        return [number_of(cell) for cell in found]
+
+    columns = [cells(place, below) for place in range(len(names))]
+    if not any(column and None not in column for column in columns):
+        return False
+    for place, cell in enumerate(below[0]):
+        value, others = number_of(cell), [each for each in cells(place, below[1:]) if each is not None]
+        if value is not None and others:
+            room = max(others) - min(others) or abs(others[0]) or 1.0
+            if not min(others) - room <= value <= max(others) + room:
+                return False
+    return True
 
 
 def _first_rows(text: str, separator: str, reading: TableFormat) -> list[tuple[int, list[str]]]:
@@ -256,6 +314,11 @@ def _width(row: Sequence[str]) -> int:
     return max((place for place, cell in enumerate(row, start=1) if cell), default=0)
 
 
+def _is_whole(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Whether all cells of a column are digits, as the parts of a number are around a decimal comma."""
+    return all(re.fullmatch("-?[0-9]+", row[place]) for row in rows)
+
+
 def _has_row_names(table: Sequence[Sequence[str]]) -> bool:
     """Whether the header has no name for the numbers or texts that count the rows, as R writes tables."""
     header, below = table[0], table[1:]
@@ -264,7 +327,14 @@ def _has_row_names(table: Sequence[Sequence[str]]) -> bool:
     first = [row[0] for row in below]
     counted = first == [str(i) for i in range(1, len(first) + 1)]
     words = all(number_of(cell) is None and cell for cell in first) and len(set(first)) == len(first)
-    return (counted or words) and not _is_record(header, below)
+    # The header names the first column, so the last name is missing, or decimal commas have no quotes.
+    is_named = NAMES_ROWS.search(header[0].lower()) is not None
+    constant = [len({row[i] for row in below}) == 1 and _is_whole(below, i) for i in range(len(header) + 1)]
+    has_points = any("." in cell for row in below for cell in row)
+    is_split = not has_points and any(
+        constant[i] and _is_whole(below, i + 1) for i in range(1 if words else 0, len(header))
+    )
+    return (counted or words) and not is_named and not is_split and not _is_record(header, below)
 
 
 def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
@@ -307,8 +377,8 @@ def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
 
 def _too_long(row: int, n_columns: int) -> TableError:
     return TableError(
-        f"Row {row} of the file had more cells than the header, which has {n_columns}. "
-        f'Put cells that hold the separator into quotes ("), or {BY_HAND}.'
+        f"Row {row} of the file had more cells than the header, which has {n_columns}. Name every column, put cells "
+        f'that hold the separator, such as decimal commas, into quotes ("), or {BY_HAND}.'
     )
 
 
@@ -388,6 +458,30 @@ def column_names(header: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(names), tuple(notes)
 
 
+# What most cells of a column of text may look like, and the way out.
+TIME = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?"
+LOOKS = {
+    r"[0-9]{1,4}/[0-9]{1,2}/[0-9]{1,4}(?:\s.*)?": ("its dates have slashes", "Write them like 2024-12-31."),
+    rf"(?:{ISO_DATE}|{DOTTED_DATE}(?:\s.*)?)": (
+        "one of its dates is not in the calendar, or only some of its times have a zone",
+        "Write them like 2024-12-31 18:30.",
+    ),
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*"
+    r"|[0-9]{1,2}[.-][0-9]{1,2}[.-](?:[0-9]{2}|[0-9]{4})(?:\s.*)?"
+    r"|[0-9]{1,2}[. -]+[A-Za-zäöü]{3,9}[., -]+[0-9]{2,4}.*"
+    r"|[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{4}.*": (
+        "its dates are of an unknown form",
+        "Write them like 2024-12-31 18:30.",
+    ),
+    rf"{TIME}.*": ("it has times of day", "Write them as numbers, such as 18.5 for 18:30."),
+    r".*[0-9].*[°º].*|[NSEWO]\s?[0-9.,]+|[0-9.,]+\s?[NSEWO]": (
+        "its degrees have minutes or directions",
+        "Write them as numbers, such as 48.137.",
+    ),
+    r"(?=.*\d)(?!.*[0-9]).*": ("its digits are of another script", "Write them as 0 to 9, with a decimal point."),
+}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
     """A column of text, and the notations that fit it."""
@@ -400,6 +494,7 @@ class _Column:
     numerals: "pd.Series[Any]"  # the counted ones, without signs of a currency or of percent
     fits: tuple[str, ...]  # decimal signs of the notations that fit all of them
     notes: tuple[str, ...]
+    why_text: str = ""  # the reason for text, if its cells look like numbers
 
     @property
     def is_numeric(self) -> bool:
@@ -419,10 +514,12 @@ class _Column:
         return values
 
     def text_notes(self, reading: TableFormat) -> list[str]:
-        """Say why a column that looks like numbers, or has nothing at all in it, is text."""
+        """Return the reason for text, if the column is empty or has digits."""
         name, numerals = quoted(self.name), self.numerals
         if self.missing.all():
             return [f"Column {name} is empty."]
+        if self.why_text:
+            return [f"Column {name} is text: {self.why_text}."]
         fitting = [numerals.str.fullmatch(number_pattern(sign, reading.thousands)) for sign in reading.decimals]
         if len(fitting) > 1 and (fitting[0] | fitting[1]).all():
             return [f"Column {name} is text: it has decimal points and decimal commas."]
@@ -431,10 +528,11 @@ class _Column:
         first = f"{quoted(odd.iloc[0])} in row {int(odd.index[0]) + 1:,}"
         if good.any() or self.stored.any():
             return [f"Column {name} is text: {n_odd} of {len(self.cells)} cells are not numbers, first {first}."]
-        number = "|".join([number_pattern(POINT), number_pattern(COMMA), "[0-9]{1,2}(?:,[0-9]{2})*,[0-9]{3}"])
-        # One number with a unit, a currency or brackets around it, or with groups of two digits.
-        measured = rf"(?:[A-Za-z]{{2,3}}\.?\s)?[^0-9A-Za-z]*(?:{number})[^0-9]{{0,12}}"
-        if 2 * int(numerals.str.fullmatch(measured).sum()) > len(numerals):
+        probe = odd.iloc[:PROBED]
+        for pattern, (why, way_out) in LOOKS.items():
+            if 2 * int(probe.str.fullmatch(pattern).sum()) > len(probe):
+                return [f"Column {name} is text: {why}, first {first}. {way_out}"]
+        if probe.str.contains(r"\d", regex=True).any():
             return [f"Column {name} is text: none of its cells is a plain number, first {first}."]
         return []
 
@@ -466,6 +564,7 @@ def typed(
     numbers: dict[str, FloatArray] = {}
     texts: dict[str, Texts] = {}
     dates: list[str] = []
+    words: list[str] = []  # columns of text without digits
     sentences = [*notes, *_notation_notes(numeric, decimals)]
     for column in columns:
         if column.is_numeric:
@@ -476,12 +575,20 @@ def typed(
             dates.append(column.name)
         else:
             texts[column.name] = frozen(column.cells.mask(column.missing, "").to_numpy(dtype=object))
-            sentences.extend(column.text_notes(reading))
+            why = column.text_notes(reading)
+            sentences.extend(why)
+            words += [] if why else [column.name]
     if proved:  # by other columns: it may not be true of one whose whole numbers are far larger
         doubtful = [column for column in doubtful if column.has(rf"\{shared}") and _separates_thousands(column, shared)]
     doubts = () if reading.decimal is not None else _doubts(doubtful, shared)
+    if words:
+        sentences.append(f"Words in {_in(words)} are text.")
     if dates:
         sentences.append(f"Dates in {_in(dates)} count as days.")
+    if zoned := [
+        each.name for each in columns if each.name in dates and each.cells.str.contains(ZONE, regex=True).any()
+    ]:
+        sentences.append(f"Times with a zone in {_in(zoned)} were brought to UTC.")
     return Columns(names, len(cells), numbers, texts, (*sentences, *doubts), doubts, decimals, frozenset(dates))
 
 
@@ -508,6 +615,9 @@ def _days(column: "_Column") -> FloatArray | None:
     cells = column.cells[~column.missing]
     if column.stored.any() or not len(cells) or not _all(cells, f"{ISO_DATE}|{DOTTED_DATE}"):
         return None
+    zoned = cells.str.contains(ZONE, regex=True)
+    if zoned.any() and not zoned.all():
+        return None
     known = {text: day_of(text) for text in cells.unique()}
     if any(day is None for day in known.values()):
         return None
@@ -528,16 +638,27 @@ def _column(name: str, cells: "pd.Series[Any]", stored: NDArray[np.bool_] | None
     finite_ones = ~(missing | lower.str.fullmatch(INFINITE).to_numpy(dtype=bool))
     known = np.zeros(len(cells), dtype=np.bool_) if stored is None else stored & finite_ones
     counted = finite_ones & ~known
-    numerals, notes = cells[counted], []
+    numerals, notes, why_text = cells[counted], list[str](), ""
     for pattern, sign, words in (
         (PRICE, rf"{BLANK}{CURRENCY}{BLANK}", "Signs of a currency"),
         (PERCENT, rf"{BLANK}%$", "Percent signs"),
     ):
         if len(numerals) and _all(numerals, pattern):
+            signs = sorted({*"".join(numerals.str.findall(CURRENCY).explode().dropna().unique())})
+            if len(signs) > 1:
+                why_text = f"it has several currencies ({', '.join(signs)}). Keep one of them, or bring all to one"
+                continue
             numerals = numerals.str.replace(sign, "", regex=True)
             notes.append(f"{words} in column {quoted(name)} were left out.")
     fits = tuple(sign for sign in reading.decimals if _all(numerals, number_pattern(sign, reading.thousands)))
-    return _Column(name, cells, missing, known, counted, numerals, fits, tuple(notes))
+    most = most_degrees(name)
+    if most is not None and fits and len(numerals) and numerals.str.contains(GROUPING, regex=True).any():
+        within = tuple(sign for sign in fits if np.abs(_floats(numerals, sign)).max() <= most)
+        if not within:
+            row = int(np.argmax(np.abs(_floats(numerals, fits[0])) > most))
+            why_text = f"{quoted(numerals.iloc[row])} is more than {most:g} degrees. Write it with one decimal sign"
+        fits = within
+    return _Column(name, cells, missing, known, counted, numerals, fits, tuple(notes), why_text)
 
 
 def _all(cells: "pd.Series[Any]", pattern: str) -> bool:

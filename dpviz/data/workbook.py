@@ -1,9 +1,9 @@
 """Parses one sheet of a workbook with calamine, within the limits of what it unpacks to.
 
 The reader does not bound its memory itself: the archive's list is checked before it runs, uploads are read in a
-process with limits (`dpviz.data.confined`), and rows are counted as they come. Dates become the day numbers that
-spreadsheets store; of a formula the value that was saved is taken; an error value is a missing cell. Macros and links
-are never opened.
+process with limits (`dpviz.data.confined`), and rows are counted as they come. Dates are written as in CSV, so they
+are dates in a column and names in a header. Times of day, and dates before March 1900, become the numbers that
+x
 """
 
 import io
@@ -24,6 +24,8 @@ from dpviz.data.files import (
     DAY_ZERO,
     MOST_SHEET,
     READ_OFF,
+    READABLE,
+    SAVE,
     UPLOADED,
     Columns,
     Limits,
@@ -46,6 +48,16 @@ MOST_WHOLE = 1e15  # below it every whole number is written without an exponent
 LEAP_BUG = datetime(1900, 3, 1)  # Excel counts a 29 February 1900, so that its days before are one less
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)  # an archive; RuntimeError: one with a password
 UNREADABLE = (CalamineError, *DAMAGED, OSError, ValueError, ArithmeticError)
+# Files in archives that are not workbooks, as patterns of their names.
+OTHER_ARCHIVES = (
+    (r"^word/", "a Word document"),
+    (r"^ppt/", "a PowerPoint document"),
+    (r"\.iwa$", "a Numbers or Pages document"),
+    (r"\.kml$", "a KMZ file of places"),
+    (r"\.npy$", "a NumPy archive"),
+    (r"\.shp$", "a shapefile in a ZIP archive"),
+)
+WORKBOOK_PART = r"workbook\.(xml|bin)|^content\.xml$|^\[Content_Types\]\.xml$|^_rels/"
 WAY_OUT = "Open it in a spreadsheet and save it as .xlsx or CSV again."
 
 
@@ -80,10 +92,7 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
         # A panic of the reader is no Exception and has no type to name. Messages of the reader can hold cells.
         if not isinstance(error, UNREADABLE) and type(error).__name__ != "PanicException":
             raise
-        raise TableError(
-            f"The file was no Excel or OpenDocument workbook that can be read ({type(error).__name__}): it is damaged "
-            f"or another kind of file. {WAY_OUT}"
-        ) from None
+        raise TableError(f"The workbook could not be read: it is damaged, cut off or locked. {WAY_OUT}") from None
     notes = columns.notes
     if len(names) > 1:
         words = f"the first one, {quoted(chosen)}," if chosen == names[0] else quoted(chosen)
@@ -96,11 +105,26 @@ def _refuse_archive(data: bytes, limits: Limits) -> None:
     if data.count(ENTRY_MAGIC) > MAX_PARTS:
         raise TableError(f"The archive lists more than {MAX_PARTS} files, but a workbook has a few dozen. {WAY_OUT}")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        _refuse_other_kinds(archive)
         limits.refuse_unpacked(sum(part.file_size for part in archive.infolist()))
         for part in archive.namelist():
             if part.startswith("xl/worksheets/") and part.endswith(".xml"):
                 with archive.open(part) as sheet:
                     _refuse_spread(sheet)
+
+
+def _refuse_other_kinds(archive: zipfile.ZipFile) -> None:
+    """Raise TableError for an archive that is not a workbook, by the names in it."""
+    names = archive.namelist()
+    if any(part.flag_bits & 1 for part in archive.infolist()):
+        raise TableError("The file was a ZIP archive with a password. Unpack it, and give the table in it.")
+    kind = next((what for pattern, what in OTHER_ARCHIVES if any(re.search(pattern, name) for name in names)), None)
+    if kind is not None:
+        raise TableError(f"The file was {kind}, but a table must be {READABLE}. {SAVE}")
+    if not any(re.search(WORKBOOK_PART, name) for name in names):
+        raise TableError(
+            f"The file was a ZIP archive without a workbook. Unpack it, and give the table in it: {READABLE}."
+        )
 
 
 def _refuse_spread(sheet: IO[bytes]) -> None:
@@ -133,7 +157,12 @@ def _cells(sheet: CalamineSheet, limits: Limits) -> tuple[pd.DataFrame, NDArray[
         n_more = sum(map(len, written))
         if n_more:
             rows.append(written)
-            stored += bytes(len(left)) + bytes([type(cell) in _NUMBERS for cell in row])
+            stored += bytes(len(left)) + bytes(
+                [
+                    type(cell) in _NUMBERS or (type(cell) in _DATES and "-" not in text)
+                    for cell, text in zip(row, written[len(left) :], strict=True)
+                ]
+            )
             n_characters += n_more
             limits.refuse_size(len(rows) - 1, width)
             limits.refuse_unpacked(n_characters)
@@ -145,17 +174,25 @@ def _number(value: float) -> str:
     return str(int(value)) if abs(value) < MOST_WHOLE and value == int(value) else repr(value)
 
 
-def _days(moment: datetime) -> str:
-    return _number((moment - DAY_ZERO) / timedelta(days=1) - (DAY_ZERO < moment < LEAP_BUG))
+def _written_date(day: date) -> str:
+    """Write a date as in CSV; one of the first days of Excel, as hours beyond a day are, as a number."""
+    moment = day if isinstance(day, datetime) else datetime.combine(day, time())
+    if DAY_ZERO <= moment < LEAP_BUG:
+        return _number((moment - DAY_ZERO) / timedelta(days=1) - (moment > DAY_ZERO))
+    return moment.isoformat(sep=" ").removesuffix(" 00:00:00")
 
 
 # How a cell is written, by its type.
 _NUMBERS: dict[type, Callable[..., str]] = {
     float: _number,
     int: str,
-    datetime: _days,
-    date: lambda day: _days(datetime.combine(day, time())),
     time: lambda of_day: _number((datetime.combine(DAY_ZERO, of_day) - DAY_ZERO) / timedelta(days=1)),
     timedelta: lambda length: _number(length / timedelta(days=1)),
 }
-_WRITTEN: dict[type, Callable[..., str]] = {**_NUMBERS, str: str.strip, bool: lambda flag: str(flag).upper()}
+_DATES: dict[type, Callable[..., str]] = {datetime: _written_date, date: _written_date}
+_WRITTEN: dict[type, Callable[..., str]] = {
+    **_NUMBERS,
+    **_DATES,
+    str: str.strip,
+    bool: lambda flag: str(flag).upper(),
+}

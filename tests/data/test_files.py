@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import io
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,10 +99,13 @@ def test_reading_stops_at_the_limit():
 @pytest.mark.parametrize("kind", [each for each in files.FORMATS if each.magic])
 def test_renamed_binary_files_are_named(kind):
     data = kind.magic + b"\x00\x01\x02" * 50
-    with pytest.raises(TableError, match=f"The file was {kind.title}, but here it must be text"):
+    with pytest.raises(TableError, match=f"The file was {re.escape(kind.title)}, but here it must be text"):
         decode(io.BytesIO(gzip.compress(data)))
     if not kind.parser:
-        with pytest.raises(TableError, match=f"The file was {kind.title}, but a table must be CSV"):
+        with pytest.raises(
+            TableError,
+            match=f"The file was {re.escape(kind.title)}, but a table must be CSV.*{re.escape(kind.way_out)}",
+        ):
             read_table(io.BytesIO(data))
 
 

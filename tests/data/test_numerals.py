@@ -2,6 +2,7 @@
 
 import datetime as dt
 import io
+import re
 import warnings
 
 import numpy as np
@@ -96,6 +97,7 @@ def test_what_is_no_number_stays_text(cells):
         (("01.02.2020", "31.12.2020"), [43862.0, 44196.0]),
         (("2024-02-29 06:00", "2024-02-29T18:00:00Z", "1.3.2024"), [45351.25, 45351.75, 45352.0]),
         (("0001-01-01", "9999-12-31"), [-693593.0, 2958465.0]),
+        (("2024-01-05 12:00:00.250", "2024-01-05 12:00:00.75"), [45296.5 + 0.25 / 86400, 45296.5 + 0.75 / 86400]),
     ],
 )
 def test_dates_count_as_days_as_in_a_spreadsheet(cells, days):
@@ -107,14 +109,31 @@ def test_dates_count_as_days_as_in_a_spreadsheet(cells, days):
 
 
 @pytest.mark.parametrize(
-    "cells",
-    [("12:30", "13:45"), ("2023-02-28", "2023-02-29"), ("2023-13-01", "2023-12-01"), ("1/2/2024", "3/2/2024")],
+    ("cells", "why"),
+    [
+        (("12:30", "13:45"), "times of day"),
+        (("2023-02-28", "2023-02-29"), "not in the calendar"),
+        (("2023-13-01", "2023-12-01"), "not in the calendar"),
+        (("2024-01-05 10:00+02:00", "2024-01-05 11:00"), "only some of its times have a zone"),
+        (("1/2/2024", "3/2/2024"), "have slashes"),
+        (("31.12.24", "01.01.25"), "unknown form"),
+        (("5 Jan 2024", "6 Feb 2024"), "unknown form"),
+        (("Jan 5, 2024", "Feb 6, 2024"), "unknown form"),
+        (("48°08'14\"", "11°34'32\""), "minutes or directions"),
+        (("48.137 N", "52.52 N"), "minutes or directions"),
+        (("١٢", "٣٤"), "another script"),
+        (("１２", "３４"), "another script"),
+        (("$5", "€7"), r"several currencies \(\$, €\)"),
+        (("P0", "P1"), "none of its cells is a plain number, first 'P0' in row 1"),
+        (("Ann", "Bob"), "Words in column"),
+    ],
 )
-def test_what_is_no_date_stays_text_without_a_note(cells):
-    columns = read("n;m\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells)))
+def test_every_column_of_text_has_one_sentence_on_its_reason(cells, why):
+    columns = read("n;m\n" + "".join(f'"{cell.replace(chr(34), chr(34) * 2)}";{i}\n' for i, cell in enumerate(cells)))
     assert columns.nonprivate_texts["n"].tolist() == list(cells)
     assert not columns.dates
-    assert columns.notes == ()
+    (note,) = columns.notes
+    assert re.search(why, note)
 
 
 @given(st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)).map(lambda at: at.replace(microsecond=0)))

@@ -102,8 +102,8 @@ def test_100_000_records_of_50_features():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"PAR1", "damaged or unusual"),
-        (b"PAR1" + bytes(100) + b"PAR1", "damaged or unusual"),
+        (b"PAR1", "cut off or unusual"),
+        (b"PAR1" + bytes(100) + b"PAR1", "cut off or unusual"),
         (written({"a": []}), "no records|neither|numbers or texts"),
         (written({"a": pa.array([], pa.float64())}), "no records"),
         (written({"a": [[1], [2]]}), "No column held numbers or texts"),

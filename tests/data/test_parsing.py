@@ -79,7 +79,7 @@ def test_text_and_empty_columns():
     columns = parse("name,x,void\nanna,1,\nNA,2,\n")
     assert columns.nonprivate_texts["name"].tolist() == ["anna", ""]
     assert list(columns.nonprivate_numbers) == ["x"]
-    assert columns.notes == ("Column 'void' is empty.",)
+    assert columns.notes == ("Column 'void' is empty.", "Words in column 'name' are text.")
 
 
 def test_notes_do_not_repeat_long_cells():

@@ -45,29 +45,34 @@ class KnownRange:
 
 
 KNOWN = {
-    "age": KnownRange("Ages: 0 to 120 years", 0.0, 120.0, "years", r"\bage\b|\bages\b|alter|years? old"),
-    "likert5": KnownRange("Likert scale: 1 to 5", 1.0, 5.0, "", r"likert|agree|satisf|rating|zufrieden"),
+    "age": KnownRange("Ages: 0 to 120 years", 0.0, 120.0, "years", r"ages?|alter|years? old"),
+    "likert5": KnownRange(
+        "Likert scale: 1 to 5", 1.0, 5.0, "", r"likert|agree(ment)?|satisf(ied|action)|ratings?|zufriedenheit"
+    ),
     "likert7": KnownRange("Likert scale: 1 to 7", 1.0, 7.0, "", r"likert ?7"),
-    "percent": KnownRange("Percent: 0 to 100", 0.0, 100.0, "%", r"percent|\bpct\b|%|\bscore\b"),
-    "share": KnownRange("Shares: 0 to 1", 0.0, 1.0, "", r"share|fraction|ratio|prob"),
-    "hour": KnownRange("Hour of the day: 0 to 24", 0.0, 24.0, "h", r"\bhour"),
+    "percent": KnownRange("Percent: 0 to 100", 0.0, 100.0, "%", r"percent(age)?|pct|score"),
+    "share": KnownRange("Shares: 0 to 1", 0.0, 1.0, "", r"shares?|fraction|proportion|ratio|prob(ability)?"),
+    "hour": KnownRange("Hour of the day: 0 to 24", 0.0, 24.0, "h", r"(?<!per )hour"),
     "weekday": KnownRange("Day of the week: 0 to 7", 0.0, 7.0, "", r"weekday|day of week"),
-    "month": KnownRange("Month: 1 to 12", 1.0, 12.0, "", r"\bmonth"),
-    "year": KnownRange("Year: 1900 to 2100", 1900.0, 2100.0, "", r"(?<!per )\byear\b|\byob\b|birth"),
-    "height": KnownRange("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"\bheight\b"),
-    "weight": KnownRange("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"\bweight\b"),
-    "latitude": KnownRange("Latitude: -90 to 90", -MOST_LATITUDE, MOST_LATITUDE, "degrees", r"\blat\b|latitude|breite"),
+    "month": KnownRange("Month: 1 to 12", 1.0, 12.0, "", r"(?<!per )month"),
+    "year": KnownRange("Year: 1900 to 2100", 1900.0, 2100.0, "", r"(?<!per )year|yob"),
+    "height": KnownRange("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"height"),
+    "weight": KnownRange("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"weight"),
+    "latitude": KnownRange(
+        "Latitude: -90 to 90", -MOST_LATITUDE, MOST_LATITUDE, "degrees", r"lat|latitude|breitengrad"
+    ),
     "longitude": KnownRange(
-        "Longitude: -180 to 180", -TURN / 2.0, TURN / 2.0, "degrees", r"\blon\b|\blng\b|longitude|länge"
+        "Longitude: -180 to 180", -TURN / 2.0, TURN / 2.0, "degrees", r"lon|lng|longitude|längengrad"
     ),
     "money": KnownRange(
         "Money: 0 to 100,000",
         0.0,
         1e5,
         "",
-        r"income|salar|wage|price|amount|cost|charge|revenue|fare|\beur\b|\busd\b|einkommen|gehalt|preis|betrag|umsatz",
+        r"incomes?|salar(y|ies)|wages?|prices?|amounts?|costs?|charges?|revenues?|fares?|eur|usd|einkommen|gehalt|preis|"
+        "betrag|umsatz",
     ),
-    "much money": KnownRange("Money: 0 to 1,000,000", 0.0, 1e6, "", r"million|turnover"),
+    "much money": KnownRange("Money: 0 to 1,000,000", 0.0, 1e6, "", r"millions?|turnover"),
 }
 SOURCES = {TYPED: "Typed", DATES: "Typed as dates", DATA: "From the data: not private"}
 SOURCES |= {key: known.title for key, known in KNOWN.items()}
@@ -103,8 +108,8 @@ def words_of(value: float, *, dates: bool = False) -> str:
 
 def likely(name: str) -> str:
     """Return which known range the name of a column speaks of, TYPED where none."""
-    spaced = re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower()
-    return next((key for key, known in KNOWN.items() if re.search(known.pattern, spaced)), TYPED)
+    spaced = re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.replace("%", " percent "))).lower()
+    return next((key for key, known in KNOWN.items() if re.search(rf"\b({known.pattern})\b", spaced)), TYPED)
 
 
 def how() -> How:

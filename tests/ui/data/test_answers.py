@@ -262,4 +262,20 @@ def test_known_ranges_are_found_by_a_columns_name():
         "percent",
         "money",
     ]
+    other = (
+        "duration",
+        "registrations",
+        "operating_hours",
+        "shareholders",
+        "problem",
+        "welfare",
+        "recharged",
+        "breite",
+    )
+    assert [likely(name) for name in (*other, "alternative", "price_per_month", "birth_weight", "% done")] == [
+        *["typed"] * (len(other) + 1),
+        "money",
+        "weight",
+        "percent",
+    ]
     assert all(known.low < known.high for known in KNOWN.values())
