@@ -34,31 +34,31 @@ class PaperTables:
 PAPERS: Mapping[str, PaperTables] = MappingProxyType(
     {
         "convergent_kmeans": PaperTables(
-            "Convergent k-means: the paper's tables, made again",
+            "Convergent k-means: the paper's tables, reproduced",
             convergent_kmeans.SOURCE,
             convergent_kmeans.tables,
             convergent_kmeans.RUNS,
         ),
         "dpm": PaperTables(
-            "DPM: the paper's comparison, made again",
+            "DPM: the paper's comparison, reproduced",
             dpm.SOURCE,
             dpm.tables,
             dpm.RUNS,
         ),
         "morse": PaperTables(
-            "Morse processing: the paper's tables and figures, made again",
+            "Morse processing: the paper's tables and figures, reproduced",
             morse.SOURCE,
             morse.tables,
             morse.RUNS,
         ),
         "nd_laplace": PaperTables(
-            "nD-Laplace: the thesis's tables and figures, made again",
+            "nD-Laplace: the thesis's tables and figures, reproduced",
             nd_laplace.SOURCE,
             nd_laplace.tables,
             nd_laplace.RUNS,
         ),
         "source_target": PaperTables(
-            "Source-target clustering: the paper's experiments, made again",
+            "Source-target clustering: the paper's experiments, reproduced",
             source_target.SOURCE,
             source_target.tables,
             source_target.RUNS,

@@ -39,8 +39,8 @@ def disagreements(rows: Sequence[Mapping[str, Cell]], paper: str, ours: str) -> 
         if over(row[paper], row[f"{ours}_high"]) or over(row[f"{ours}_low"], row[paper]):
             outside.append(" ".join(str(row[key]) for key in ("set", "strategy") if key in row))
     return (
-        f"The paper's figure is outside our 95 % interval on: {', '.join(outside) or 'none'}. Its figures are averages "
-        "of 300 runs and have an error of the same size, which the interval does not hold."
+        f"The paper's figure is outside our 95 % interval on: {', '.join(outside) or 'none'}. Its figures are "
+        "averages of 300 runs and have an error of the same size, which the interval does not include."
     )
 
 

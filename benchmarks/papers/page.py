@@ -40,8 +40,8 @@ def write_page(reports: Mapping[str, Report], path: Path) -> None:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>The papers' tables, made again</title><style>{_STYLE}</style></head><body>"
-        "<h1>The papers' tables, made again</h1>"
+        f"<title>The papers' tables, reproduced</title><style>{_STYLE}</style></head><body>"
+        "<h1>The papers' tables, reproduced</h1>"
         "<p>Each table has the paper's figures beside ours, and below it where they differ, and why.</p>"
         f"<ul>{contents}</ul>{body}</body></html>\n",
         "utf-8",

@@ -65,7 +65,7 @@ PAPER_SETS = (
         20.7,
         0.95,
         1.33,
-        "a random 12,000 of its 100,000 records, because the paper does not say which it took",
+        "a random sample of 12,000 of its 100,000 records, because the paper does not state its selection",
     ),
     PaperSet(
         "Image",
@@ -78,7 +78,7 @@ PAPER_SETS = (
         19.8,
         0.95,
         1.40,
-        "the 33,925 colors of another scan of the picture, where the paper has 34,112",
+        "the 33,925 colors of a different scan of the picture; the paper has 34,112",
     ),
     PaperSet("Lifesci", "lifesci", 3, 26733, 29.72, 29.9, 28.92, 36.6, 0.97, 1.22),
 )

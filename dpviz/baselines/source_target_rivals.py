@@ -38,7 +38,7 @@ from dpviz.solvers import assign, select_centers
 
 # Section 6.
 N_PRIVATE_CENTERS = 100
-ABSENT = "absent: it needs a private generative network, which is not built"
+ABSENT = "absent: it needs a private generative network, which is not implemented"
 
 # name -> title, in the order of every table
 RIVALS: Mapping[str, str] = MappingProxyType(

@@ -47,18 +47,18 @@ def degree_table(sets: Sequence[SetRuns]) -> ResultTable:
         Column("sampled", "Ours, last sampled centers", "share of runs"),
     )
     notes = (
-        "A run counts when every coordinate of every exact mean of its final clusters is within 1 % of Lloyd's. The "
-        "paper gives a picture and these bounds, no figures.",
-        "The last sampled centers are what the paper's algorithm holds before its final noise. With past they come "
-        "near the means only geometrically, so on few records almost no run ends within 1 % of them. The paper says "
-        "that it rounds values, which may hide this.",
-        "In any order: where two clusters ended in each other's place, the set of centers is still Lloyd's.",
+        "A run counts if every coordinate of every exact mean of its final clusters is within 1 % of Lloyd's. The "
+        "paper gives a picture and these bounds, but no figures.",
+        "The last sampled centers are the centers of the paper's algorithm before its final noise. With past, they "
+        "approach the means only geometrically, so on few records almost no run ends within 1 % of them. The paper "
+        "states that it rounds values, which may hide this.",
+        "In any order: if two clusters ended in each other's place, the set of centers is still Lloyd's.",
         "Any solution: Lloyd's algorithm would not move on from the final means (definition 3). A run ends when no "
-        "record changes cluster between two sampled centers. With past these are not the means, so a run can end where "
-        "Lloyd's algorithm would still find a record nearer to another mean.",
+        "record changes cluster between two sampled centers. With past, these are not the means, so a run can end "
+        "although Lloyd's algorithm would still find a record nearer to a different mean.",
         *_degree_notes(rows),
     )
-    caption = "How often a run ends in the solution that Lloyd's algorithm finds from the same start (definition 4)."
+    caption = "Share of runs that end in the solution that Lloyd's algorithm finds from the same start (definition 4)."
     return ResultTable("degree", "Convergence degree", caption, columns, tuple(rows), notes)
 
 
@@ -77,30 +77,32 @@ def bounds_table(sets: Sequence[SetRuns]) -> ResultTable:
         Column("degree", "Measured convergence degree", "share of runs"),
         Column("theorem_1", "Theorem 1 (past): at least", "share of runs"),
         Column("theorem_3", "Theorem 3 (future): at least", "share of runs"),
-        Column("solutions", "Solutions of Lloyd's that were seen", "solutions"),
+        Column("solutions", "Solutions of Lloyd's seen", "solutions"),
         Column("left", "Zones that reach out of the convergent zone", "share of zones"),
     )
     above, below = _broken(sets)
     notes = (
-        "δ is how far the sampled center lies from the mean, over the distance to the controller; α is its angle to "
-        "the controller's direction. Both are averages over all centers that had a zone.",
-        "Lemma 3, 1/(1-δ²): a sampled center on the line between the old center and the mean costs at most this many "
-        "times Lloyd's iterations. The algorithm samples beyond the mean, so it is no bound for either strategy.",
-        "Theorem 2, min(2, 1/(1-δ)²): never more than twice Lloyd's iterations on average; at such a δ it is always 2.",
-        "Theorem 4, 2/(1+2δ cos α-δ²): what looking ahead costs on average, a round counting twice. The proof takes "
-        "what a step gains to be the same in every iteration, also where both algorithms are nearly done.",
+        "δ is the distance of the sampled center from the mean, divided by the distance to the controller; α is its "
+        "angle to the controller's direction. Both are averages over all centers that had a zone.",
+        "Lemma 3, 1/(1-δ²): a sampled center on the line between the old center and the mean costs at most this "
+        "many times Lloyd's iterations. The algorithm samples beyond the mean, so this does not bound either "
+        "strategy.",
+        "Theorem 2, min(2, 1/(1-δ)²): never more than twice Lloyd's iterations on average; at these values of δ it "
+        "is always 2.",
+        "Theorem 4, 2/(1+2δ cos α-δ²): the average cost of looking ahead, with a round counted twice. The proof "
+        "assumes that a step gains the same in every iteration, even if both algorithms are nearly finished.",
         f"The measured ratio's whole 95 % interval is above its theorem's bound on: {', '.join(above) or 'none'}.",
-        "Theorem 1, 1/m, and theorem 3, 1-(m/n)^((d-1)/d)/2: the least share of runs that end in Lloyd's solution, m "
-        "being the number of its solutions. m is not known: the number seen from our starts is used, which is too "
-        "small, so both columns say more than the theorems do; where nearly every start found a solution of its own, "
-        "they say far more.",
+        "Theorem 1, 1/m, and theorem 3, 1-(m/n)^((d-1)/d)/2: the smallest share of runs that end in Lloyd's "
+        "solution, where m is the number of its solutions. m is unknown. We use the number seen from our starts, "
+        "which is too small, so both columns claim more than the theorems; if nearly every start found its own "
+        "solution, they claim far more.",
         f"The measured degree's whole 95 % interval is below its theorem's bound on: {', '.join(below) or 'none'}. "
-        "Theorem 3's proof takes the solutions' borders to be as long as in a regular grid, and only the first step to "
-        "cross them.",
-        "With future the controller can lie farther from the mean than the old center does. The zone then reaches out "
-        "of the convergent zone, in which alone lemma 1 holds; the paper takes this never to happen.",
+        "Theorem 3's proof assumes that the solutions' borders are as long as in a regular grid, and that only the "
+        "first step crosses them.",
+        "With future, the controller can lie farther from the mean than the old center. The zone then reaches out "
+        "of the convergent zone, and lemma 1 holds only inside it; the paper assumes that this never happens.",
     )
-    caption = "What the paper proves, evaluated where the runs were, beside what the runs did."
+    caption = "The paper's bounds, evaluated at the runs, next to the measurements."
     return ResultTable("bounds", "The paper's bounds", caption, columns, tuple(rows), notes)
 
 
@@ -161,8 +163,8 @@ def _degree_notes(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
     high = [str(row["set"]) for row in rows if row["strategy"] == "past" and over(row["ours_low"], 0.80)]
     low = [str(row["set"]) for row in rows if row["strategy"] == "future" and over(0.84, row["ours_high"])]
     return (
-        f"Past is above the paper's 80 % by more than chance on: {', '.join(high) or 'none'}. Where Lloyd's algorithm "
+        f"Past is above the paper's 80 % by more than chance on: {', '.join(high) or 'none'}. If Lloyd's algorithm "
         "has few solutions, hardly any start lies between two of them.",
-        f"Future is below the paper's 84 % by more than chance on: {', '.join(low) or 'none'}. With many clusters one "
-        "center that ends elsewhere is enough for a run not to count; the paper may count centers.",
+        f"Future is below the paper's 84 % by more than chance on: {', '.join(low) or 'none'}. With many clusters, "
+        "one different center is enough for a run not to count; the paper may count centers.",
     )

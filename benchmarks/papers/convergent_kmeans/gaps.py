@@ -32,10 +32,10 @@ WELL_BELOW = 0.99
 COMPARED = tuple(name for name in METHODS if name not in (REFERENCE, "fastlloyd"))
 TITLES = {"step": "Cost gap, equal ε in each step", "total": "Cost gap, equal totals"}
 CAPTIONS = {
-    "step": "As in the paper's figure 7: the published method spends ε in each step and on its final counts. Every "
-    "other method gets what that came to in the same run: the larger total of past and future.",
-    "total": "Every method spends ε in all. The published method shares it evenly over its steps and final counts; how "
-    "many steps it will need is found by a run that expects Lloyd's number, so what it spends is near ε.",
+    "step": "As in the paper's figure 7, the published method spends ε in each step and on its final counts. Every "
+    "other method gets the resulting total of the same run: the larger total of past and future.",
+    "total": "Every method spends ε in total. The published method divides it evenly among its steps and final counts. "
+    "A run that expects Lloyd's number of steps determines the expected number, so its spending is close to ε.",
 }
 
 
@@ -118,8 +118,8 @@ def gaps_table(sets: Sequence[SetRecords], runs: Sequence[Sequence[Sequence[Gap]
     columns = (
         Column("set", "Data set"),
         Column("method", "Method"),
-        Column("epsilon", "ε of each step" if spend == "step" else "ε in all"),
-        Column("spent", "ε in all, proved or claimed, median"),
+        Column("epsilon", "ε of each step" if spend == "step" else "Total ε"),
+        Column("spent", "Total ε, proved or claimed, median"),
         Column("median", "Gap, median", "of Lloyd's cost"),
         Column("lower", "Gap, lower quartile", "of Lloyd's cost"),
         Column("upper", "Gap, upper quartile", "of Lloyd's cost"),
@@ -200,18 +200,18 @@ def _row(records: SetRecords, method: str, epsilon: float, found: Sequence[Gap])
 
 def _notes(rows: Sequence[dict[str, Cell]]) -> tuple[str, ...]:
     return (
-        "The paper's figure 7 is a picture without figures, so there is none beside ours.",
+        "The paper's figure 7 is a picture without figures, so there are none to compare.",
         _winners(rows),
-        "Where the published method ends in Lloyd's solution, all of its gap is the noise on its final counts.",
-        "The published method's small gap has no guarantee behind it: its zones stand on exact means, and ε does not "
-        "protect them. The start is made of records, as in the paper, which turns off every guarantee of the methods "
-        "that take a start.",
-        "The paper runs the other methods with local sensitivity, that is with less noise than their guarantees need; "
-        "ours have the noise that is proved. GUPT, PrivGene and EUGkM start by themselves.",
-        "A gap counts a cost below Lloyd's, too: where Lloyd's algorithm ends in a poor solution, a method with "
-        "another start can have a gap because it is better. The last column tells.",
+        "If the published method ends in Lloyd's solution, its whole gap is the noise on its final counts.",
+        "The published method's small gap has no guarantee: its zones depend on exact means, which ε does not "
+        "protect. The start is made of records, as in the paper, which voids the guarantees of all methods that "
+        "accept a start.",
+        "The paper runs the other methods with local sensitivity, that is, with less noise than their guarantees "
+        "need; ours have the proved noise. GUPT, PrivGene and EUGkM choose their own start.",
+        "A gap also counts a cost below Lloyd's: if Lloyd's algorithm ends in a poor solution, a method with a "
+        "different start can have a gap because it is better. The last column shows this.",
         _better(rows),
-        "EUGkM's grid is coarse in many columns: ten of them leave at most three cells along each.",
+        "EUGkM's grid is coarse with many columns: with ten columns, it has at most three cells along each.",
     )
 
 

@@ -36,20 +36,20 @@ def iterations_table(sets: Sequence[SetRuns]) -> ResultTable:
         Column("paper_past", "Lloyd, paper's figure 9b", "iterations"),
         Column("paper_future", "Lloyd, paper's figure 10b", "iterations"),
         *interval_columns("ours", "Lloyd, ours", "iterations"),
-        Column("ours_confirmed", "Lloyd, ours, with the last look", "iterations"),
+        Column("ours_confirmed", "Lloyd, ours, with the final check", "iterations"),
     )
     notes = (
         disagreements(rows, "paper_past", "ours"),
-        "An iteration computes all means once. The column with the last look also counts the round that only finds "
-        "every record where it was. On average over the sets the "
-        f"{'first' if _first_is_nearer(rows) else 'second'} counting is nearer to the paper's figures.",
-        "The paper's own two averages are of other starts and differ by up to about 2 %. It rounds values in its runs, "
-        "which can end long ones earlier, and a set of which it had other records can differ by more.",
+        "An iteration computes all means once. The column with the final check also counts the last round, which "
+        "only finds that no record moved. On average over the sets, the "
+        f"{'first' if _first_is_nearer(rows) else 'second'} way of counting is nearer to the paper's figures.",
+        "The paper's own two averages are from different starts and differ by up to about 2 %. The paper rounds "
+        "values in its runs, which can end long runs earlier, and a set with different records can differ by more.",
         *(f"{each.name} is {each.records.paper.remark}." for each in sets if each.records.paper.remark),
     )
     caption = (
-        "How long Lloyd's algorithm runs from k random records until no record changes cluster. Every column of the "
-        "data is scaled to [0, 1] by its own extremes, as in the paper; that alone is not private."
+        "Iterations of Lloyd's algorithm from k random records until no record changes cluster. Every column of the "
+        "data is scaled to [0, 1] by its own extremes, as in the paper; this alone is not private."
     )
     return ResultTable("iterations", "Iterations of Lloyd's algorithm", caption, columns, tuple(rows), notes)
 
@@ -62,32 +62,32 @@ def ratios_table(sets: Sequence[SetRuns]) -> ResultTable:
         SET,
         Column("paper", "Paper", "× Lloyd"),
         *interval_columns("ours", "Ours", "× Lloyd"),
-        *interval_columns("confirmed", "Ours, with the last look", "× Lloyd"),
+        *interval_columns("confirmed", "Ours, with the final check", "× Lloyd"),
         Column("rounds", "Ours, rounds over Lloyd's iterations", "× Lloyd"),
         Column("paper_iterations", "Paper", "iterations"),
         Column("iterations", "Ours", "iterations"),
     )
     notes = (
         disagreements(rows, "paper", "ours"),
-        "Two countings. In the first an iteration computes all means once, and a future round computes them twice "
-        "(theorem 4). In the second the last look, which only finds every record where it was, is one round more in "
-        "both algorithms: (I + 1) / (I_Lloyd + 1) for past, 2 (rounds + 1) / (I_Lloyd + 1) for future. Past hardly "
-        "moves; future rises, because its last look counts twice. The table of Lloyd's iterations says which counting "
-        "is nearer to the paper's.",
-        "The paper's past ratio is 0.95 to 0.97 on every set; ours differs from set to set. A past run goes on until "
-        "ever smaller steps move no record across a border, so its length depends on the stopping rule and on how "
-        "values are rounded, and the paper does not say either.",
+        "There are two ways of counting. In the first, an iteration computes all means once, and a future round "
+        "computes them twice (theorem 4). In the second, the final check, which only finds that no record moved, is "
+        "one more round in both algorithms: (I + 1) / (I_Lloyd + 1) for past, 2 (rounds + 1) / (I_Lloyd + 1) for "
+        "future. Past hardly changes; future rises, because its final check counts twice. The table of Lloyd's "
+        "iterations shows the way of counting that is nearer to the paper's.",
+        "The paper's past ratio is 0.95 to 0.97 on every set; ours differs from set to set. A past run continues "
+        "until its ever smaller steps move no record across a border, so its length depends on the stopping rule "
+        "and on rounding, and the paper states neither.",
         _longer_and_shorter(rows),
-        "The future ratio hangs less on either, because a future run can end on the means themselves. It is within "
-        f"{100 * _largest_difference(rows, 'future'):.0f} % of the paper's on every set. Its rounds, counted once, "
-        "would be far below the paper's figures: the paper counts a round twice, too.",
+        "The future ratio depends less on both, because a future run can end on the means themselves. It is within "
+        f"{100 * _largest_difference(rows, 'future'):.0f} % of the paper's on every set. If its rounds were counted "
+        "once, they would be far below the paper's figures, so the paper also counts a round twice.",
         "The paper calls past 'posterior' and future 'prior' in section 7, and the reverse in section 6.1. The "
-        "captions of figures 9 and 10 name the knowledge that is used, and so does this table.",
-        "The ratio is the average over the average, as in figures 9b and 10b; its interval is by the delta method over "
-        "paired runs.",
+        "captions of figures 9 and 10 name the knowledge used, and so does this table.",
+        "The ratio is average divided by average, as in figures 9b and 10b; its interval comes from the delta "
+        "method on paired runs.",
     )
-    caption = f"Iterations against Lloyd's from the same start, with ε = {EPSILON:g} in each step."
-    return ResultTable("ratios", "Iterations against Lloyd's", caption, columns, tuple(rows), notes)
+    caption = f"Iterations relative to Lloyd's from the same start, with ε = {EPSILON:g} in each step."
+    return ResultTable("ratios", "Iterations relative to Lloyd's", caption, columns, tuple(rows), notes)
 
 
 def ratio_by_epsilon_table(sets_by_epsilon: Mapping[float, Sequence[SetRuns]]) -> ResultTable:
@@ -112,11 +112,11 @@ def ratio_by_epsilon_table(sets_by_epsilon: Mapping[float, Sequence[SetRuns]]) -
     )
     n_runs = len(next(iter(sets_by_epsilon.values()))[0].runs)
     notes = (
-        "The paper's figures 9a and 10a are pictures, flat in ε. The data place the zone, and ε only chooses within "
-        "it, where the score hardly differs: mean δ and α show how little ε moves the draw.",
+        "The paper's figures 9a and 10a are pictures, flat in ε. The data determine the zone, and ε only affects "
+        "the choice within it, where scores hardly differ: mean δ and α show how little ε moves the draw.",
         *_flatness(rows),
     )
-    caption = f"Runs for each ε: {n_runs}, all ε from the same starts. An iteration computes all means once."
+    caption = f"Runs for each ε: {n_runs}, all values of ε from the same starts. An iteration computes all means once."
     return ResultTable("ratio_by_epsilon", "Iterations against ε", caption, columns, tuple(rows), notes)
 
 
@@ -134,7 +134,11 @@ def _longer_and_shorter(rows: Sequence[Mapping[str, Cell]]) -> str:
     past = [row for row in rows if row["strategy"] == "past"]
     longer = [str(row["set"]) for row in past if over(row["ours"], row["paper"])]
     shorter = [str(row["set"]) for row in past if over(row["paper"], row["ours"])]
-    both = "no one stricter or looser rule makes all agree" if longer and shorter else "another rule may make all agree"
+    both = (
+        "no single stricter or looser rule makes all sets agree"
+        if longer and shorter
+        else ("a different rule may make all sets agree")
+    )
     return f"Ours is longer on {', '.join(longer) or 'none'} and shorter on {', '.join(shorter) or 'none'}: {both}."
 
 
@@ -157,8 +161,9 @@ def _flatness(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, str]:
         if any(over(one["ours_low"], other["ours_high"]) for one in found for other in found)
     ]
     return (
-        f"The widest swing of a ratio over all ε is on {widest}: from {ends[widest][0]:.2f} to {ends[widest][-1]:.2f}.",
-        f"The 95 % intervals of two ε do not meet on: {', '.join(apart) or 'none'}.",
+        f"The largest change of a ratio over all ε is on {widest}: from {ends[widest][0]:.2f} to "
+        f"{ends[widest][-1]:.2f}.",
+        f"The 95 % intervals of two values of ε do not overlap on: {', '.join(apart) or 'none'}.",
     )
 
 

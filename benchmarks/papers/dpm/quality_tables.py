@@ -44,49 +44,52 @@ def quality_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
         Column("ari", "ARI"),
         Column("ari_low", "ARI, lower quartile"),
         Column("ari_high", "ARI, upper quartile"),
-        Column("silhouette", "Silhouette, of a sample"),
+        Column("silhouette", "Silhouette of a sample"),
         Column("inertia", "Inertia", PER_INERTIA),
         Column("distance", "KMeans distance", PER_BOX),
-        Column("missed", "The other way around", PER_BOX),
+        Column("missed", "Reverse distance", PER_BOX),
         Column("runs", "Runs"),
-        Column("peer", "Beside it"),
+        Column("peer", "Authors' code"),
     )
     caption = (
-        "Medians over runs at ε = 1, δ = 1/(n √n), added or removed records. The figures of the paper's tables 2 and 3 "
-        "are lost in the source, so none stand here; its claims are in the next table."
+        "Medians over runs at ε = 1, δ = 1/(n √n), added or removed records. The figures of the paper's tables 2 "
+        "and 3 are lost in the source, so none appear here; its claims are in the next table."
     )
     notes = (
-        "Every method but DPM is given the true number of clusters for free; finding it would cost budget. DPM finds "
-        "its own.",
-        f"KMeans++ is not private; a run has one start. Inertia is over that of the best of {N_KMEANS} such runs and, "
-        "where there are labels, one from the true classes' means.",
-        "An inertia far above 1 beside an ARI near 1 is noise on the averages: the clusters are right, their centers "
-        "are off. Clusters as narrow and as far apart as the synthetic ones make it look large.",
-        "On Letters DPM as repaired finds fewer centers than as published: its depth follows the number of records and "
-        "is 5 there, so that a side must hold n/32 records. With the paper's depth of 7 it found 8 to 33 in nine runs.",
-        f"KMeans distance is to the {N_REFERENCES} best of these by silhouette (definition 9; the paper takes more). "
-        "One center on a KMeans center scores 0, whatever it misses: the other way round is the mean distance of "
-        "KMeans centers to the nearest center found.",
-        f"The silhouette is that of {SAMPLE:,} records drawn at random. A run that has them all in one cluster has "
-        "none and does not count in the median.",
-        "The paper's DP-Lloyd is a library whose shares for counts and sums are swapped; ours is Su et al.'s, with its "
-        "own number of iterations. It starts from public packed centers.",
-        "The paper's EM-MC takes hours and scales the records by their own norm, which is not private. Ours is small: "
-        "three public random axes, four grids, the public box.",
-        "LSH-Splits has a private mean in front, for a tenth of the budget, as in the paper (the share is ours).",
-        "No figures for EUGkM beyond three axes: a grid that fits the budget has one or two cells an axis there.",
+        "Every method except DPM receives the true number of clusters for free; finding it would cost budget. DPM "
+        "finds its own number.",
+        f"KMeans++ is not private; a run has one start. Inertia is relative to the best of {N_KMEANS} such runs and, "
+        "if there are labels, a run from the true classes' means.",
+        "An inertia far above 1 with an ARI near 1 means noise on the averages: the clusters are right, but their "
+        "centers are off. In the synthetic sets, narrow clusters far apart make it look large.",
+        "On Letters, repaired DPM finds fewer centers than published DPM: its depth depends on the number of "
+        "records and is 5 there, so a side must have n/32 records. With the paper's depth of 7 it found 8 to 33 in "
+        "nine runs.",
+        f"KMeans distance is the distance to the {N_REFERENCES} best of these by silhouette (definition 9; the paper "
+        "takes more). One center on a KMeans center scores 0, even if others are missed. The reverse distance is "
+        "the mean distance of KMeans centers to the nearest center found.",
+        f"The silhouette is for {SAMPLE:,} random records. A run with all of these in one cluster has no silhouette "
+        "and does not count in the median.",
+        "The paper's DP-Lloyd is from a library whose shares for counts and sums are swapped; ours follows Su et "
+        "al., with their number of iterations. It starts from public packed centers.",
+        "The paper's EM-MC takes hours and scales the records by their own norm, which is not private. Ours is "
+        "small: three public random axes, four grids and the public box.",
+        "LSH-Splits starts with a private mean, as in the paper, for a tenth of the budget (our choice).",
+        "There are no figures for EUGkM beyond three axes: there, a grid that fits the budget has one or two cells "
+        "per axis.",
         "Synth-10d and Synth-100d are drawn by make_blobs (100,000 records, 64 centers, random_state 42); about 2 % of "
         "Synth-10d's records lie outside the box, and private methods clip them. The paper's seed is unknown.",
-        "Letters: 720 records of each letter, drawn with replacement; the paper's 18,720 are not known. Gas: the box "
-        "is the extremes of all its columns together, which is not private; it has no labels, so no accuracy, no ARI.",
+        "Letters: 720 records of each letter, drawn with replacement; the paper's 18,720 records are unknown. Gas: "
+        "the box spans the extremes of all its columns together, which is not private; it has no labels, so there "
+        "is no accuracy and no ARI.",
         "Blobs-2d and Blobs-10d are not in the paper: 10,000 records in 16 clusters, drawn anew for each run.",
-        "MNIST and Fashion embeddings cannot be had. A network trained on the same records would be outside of every "
-        "guarantee here, too.",
+        "MNIST and Fashion embeddings are unavailable. No guarantee here would cover a network trained on the same "
+        "records either.",
         _collapse(sets, found),
-        "Beside it: what the methods' own code gave in runs that were made once for comparison. LSH-Splits agrees with "
-        "Google's library. DPM as published does better than the authors' code on Synth-10d's inertia and on the "
-        "blobs: theirs does not clip records and has histogram bins that do not meet its split intervals, ours clips "
-        "and has bins that do. How much of the gap that explains was not measured.",
+        "The last column has results of the methods' own code, from runs made once for comparison. LSH-Splits "
+        "agrees with Google's library. Published DPM does better here than with the authors' code on Synth-10d's "
+        "inertia and on the blobs. The authors' code does not clip records, and its histogram bins do not match its "
+        "split intervals; our code clips, and its bins match. We did not measure how much of the gap this explains.",
     )
     return ResultTable("quality", "Quality at ε = 1", caption, columns, tuple(rows), notes)
 
@@ -101,7 +104,7 @@ def claims_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
         ),
         (
             "Section 6.2: DPM's clustering “is close to the non-private baseline in terms of the KMeans distance.”",
-            f"Lowest KMeans distance of the private methods: {_winners(sets, found, 'distance')}. The other way round: "
+            f"Lowest KMeans distance of the private methods: {_winners(sets, found, 'distance')}. Reverse distance: "
             f"{_winners(sets, found, 'missed')}.",
         ),
         (
@@ -121,12 +124,12 @@ def claims_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
     rows = tuple({"paper": paper, "ours": ours} for paper, ours in said)
     columns = (Column("paper", "The paper"), Column("ours", "Ours, medians at ε = 1"))
     notes = (
-        "Accuracy and inertia grow better with the number of centers, as the paper itself says, and DPM chooses its "
-        "own; the ARI does not reward needless clusters.",
-        "What the paper says of running times stands beside ours in the last table.",
+        "Accuracy and inertia improve with the number of centers, as the paper itself states, and DPM chooses its "
+        "own number; the ARI does not reward needless clusters.",
+        "The last table compares running times with the paper's statements.",
     )
     return ResultTable(
-        "claims", "The paper's claims", "Claims in words, as the figures are lost.", columns, rows, notes
+        "claims", "The paper's claims", "Claims in words, because the figures are lost.", columns, rows, notes
     )
 
 
@@ -149,11 +152,11 @@ def epsilon_table(sets: Sequence[DpmSet], found: Found, epsilons: Sequence[float
         Column("ari", "ARI, median"),
         Column("k", "Centers, median"),
     )
-    caption = f"Runs for each ε: {n_runs}, at ε = {EPSILON:g} all. δ = 1/(n √n) where a method has one."
+    caption = f"Runs for each ε: {n_runs}, at ε = {EPSILON:g} all runs. δ = 1/(n √n) if a method has a δ."
     notes = (
-        "The paper has ε = 1 throughout; the range is ours, so no figures of its own stand beside these.",
+        "The paper has ε = 1 throughout; the range is our choice, so there are no figures of the paper.",
         "EUGkM has no figures beyond three axes.",
-        "DPM as published has a depth and shares that do not follow the number of records; the repaired one's do.",
+        "The depth and shares of published DPM do not depend on the number of records; those of repaired DPM do.",
     )
     return ResultTable("by_epsilon", "Quality by ε", caption, columns, tuple(rows), notes)
 

@@ -25,20 +25,20 @@ WITHOUT = "Embs. (MNIST, Fashion)"
 def times_table(sets: Sequence[DpmSet], folder: Path, seed: int) -> ResultTable:
     """Time every method on the sets that are the same in every run. Times differ between runs of the command."""
     rows = [row for i, paper in enumerate(sets) if not paper.fresh for row in _set_rows(paper, folder, (seed, i))]
-    rows.append({"set": WITHOUT, "method": "not made again: the data cannot be had", "seconds": None, "over": None})
+    rows.append({"set": WITHOUT, "method": "not reproduced: the data are unavailable", "seconds": None, "over": None})
     columns = (
         Column("set", "Data set"),
         Column("method", "Method"),
         Column("seconds", "Processor time", "s"),
-        Column("over", "Of that of DPLloyd", "×"),
+        Column("over", "Relative to DPLloyd", "×"),
     )
     caption = f"Processor time of one run at ε = {EPSILON:g} on one thread: the median of {REPEATS}."
     notes = (
-        "The figures of the paper's figure 4 are lost in the source. It says in words that KMeans, DP-Lloyd and "
-        "LSH-Splits take about as long as each other, DPM slightly longer, a few seconds at most, and EM-MC minutes or "
-        "hours; and that more features and more records slow DPM down.",
-        "Our EM-MC is small: three public random axes and four grids. DPM is compiled here, where the paper's is "
-        "Python. Bringing the records into the box counts; loading them does not.",
+        "The figures of the paper's figure 4 are lost in the source. Its text states that KMeans, DP-Lloyd and "
+        "LSH-Splits take about equally long, DPM slightly longer (a few seconds at most), and EM-MC minutes or "
+        "hours, and that more features and more records slow DPM down.",
+        "Our EM-MC is small: three public random axes and four grids. DPM is compiled here, while the paper's is "
+        "Python. Clipping the records to the box counts; loading them does not.",
     )
     return ResultTable("times", "Figure 4: running times", caption, columns, tuple(rows), notes)
 

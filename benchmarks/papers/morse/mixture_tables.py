@@ -14,8 +14,8 @@ Found = Mapping[MixtureSetting, Sequence[MorseRun]]
 
 BASES = {"dpmog_hard": "DPMoG-hard", "dplloyd_mog": "DPLloyd-MoG", "dpcube": "DPCube"}
 FIGURES = {"dpmog_hard": "figure 4", "dplloyd_mog": "figure 5", "dpcube": "figure 6"}
-NO_NOISE = "No noise: both are the same"
-NO_DATA = "Not made again: the data cannot be had"
+NO_NOISE = "No noise: both estimators are the same"
+NO_DATA = "Not reproduced: the data are unavailable"
 # Figure 2 has 6 to 8.
 MOONS_COMPONENTS = (6, 8)
 # Figure 2, before and after, at epsilon 1.
@@ -32,18 +32,18 @@ ARI_COLUMNS = (
     Column("short", "Share of runs with fewer minima than clusters"),
 )
 SCALED = (
-    "Every column is scaled to [-1, 1] by the data's own extremes, as in the paper: that is not private, and a public "
-    "box would be wider."
+    "Every column is scaled to [-1, 1] by the data's own extremes, as in the paper; this is not private, and a "
+    "public box would be wider."
 )
 DROPPED = (
-    "A component whose noisy count is below 4 σ is dropped, with either estimator; the paper keeps all. Under the "
-    "published noise few stand out at a small ε, one minimum is left, and the ARI is 0. The authors' code adds one and "
-    "the same noise to all counts, which keeps their order; here every number has noise of its own, and the start "
-    "looks at no record."
+    "Both estimators drop a component whose noisy count is below 4 σ; the paper keeps all. With the published "
+    "noise, few components stand out at a small ε, one minimum is left, and the ARI is 0. The authors' code adds "
+    "the same noise to all counts, which keeps their order; here, every number has independent noise, and the start "
+    "uses no record."
 )
 CUT = (
-    "The hierarchy is cut to K as in the paper: where a small basin is the last to join, the cut splits it off, and "
-    "the ARI is near 0 although most of the classes were apart in the components."
+    "The hierarchy is cut to K as in the paper. If a small basin is the last to join, the cut splits it off, and "
+    "the ARI is near 0 although the components separated most of the classes."
 )
 NEIGHBORS = "Published noise is for changing one record, tight noise for adding or removing one; δ is 1e-4 for both."
 
@@ -64,16 +64,16 @@ def moons_table(found: Found) -> ResultTable:
         *ARI_COLUMNS,
     )
     notes = (
-        "The paper shows one run, and neither its number of components nor its δ: its figures stand beside 6 and 8 "
-        "components. The authors' own code over many seeds has a median ARI of 0.47 at ε = 1, from 0.10 to 0.68: the "
-        "picture is a lucky seed.",
-        "ARI is near 1 where the chain of components along each moon holds and far below where it breaks: the share "
-        "of runs says more than the mean. Few components cannot follow a moon, with or without noise.",
+        "The paper shows one run, without its number of components and its δ, so its figures appear with 6 and with "
+        "8 components. The authors' own code over many seeds has a median ARI of 0.47 at ε = 1, from 0.10 to 0.68: "
+        "the picture is a lucky seed.",
+        "ARI is near 1 if the chain of components along each moon holds, and far below if it breaks, so the share "
+        "of runs is more informative than the mean. Few components cannot follow a moon, with or without noise.",
         NEIGHBORS,
         DROPPED,
     )
     return ResultTable(
-        "moons", "Figure 2: two moons", _caption(found, "Another draw of 10,000 records"), columns, tuple(rows), notes
+        "moons", "Figure 2: two moons", _caption(found, "A new draw of 10,000 records"), columns, tuple(rows), notes
     )
 
 
@@ -120,12 +120,13 @@ def bases_table(found: Mapping[str, tuple[MorseSet, Found]]) -> ResultTable:
     )
     first = next(iter(found.values()))[1]
     notes = (
-        "The paper has pictures of these, no figures; where tables 1 and 3 print the same setting, that stands here.",
-        f"{', '.join(MISSING)}: figures 4 to 6 have them, but their data cannot be had: empty rows. USPS is a "
-        "t-SNE of private records, which no guarantee covers.",
-        "ε = ∞ is the paper's dotted line: no noise.",
+        "The paper has pictures of these, but no figures; if tables 1 and 3 print the same setting, their figure "
+        "appears here.",
+        f"{', '.join(MISSING)}: figures 4 to 6 have these, but their data are unavailable, so their rows are empty. "
+        "USPS is a t-SNE of private records, which no guarantee covers.",
+        "ε = ∞ is the paper's dotted line, without noise.",
         "The paper's k-means bases have hard cells; ours give each cell a Gaussian from its second moments, and the "
-        "landscape is theirs.",
+        "landscape is made from these Gaussians.",
         SCALED,
         NEIGHBORS,
         DROPPED,
@@ -143,7 +144,7 @@ def _absent(name: str, base: str) -> dict[str, Cell]:
 
 def _setting_columns() -> tuple[Column, ...]:
     return (
-        Column("epsilon", "ε in all"),
+        Column("epsilon", "Total ε"),
         Column("components", "Components K₀"),
         Column("variant", "Estimator and noise"),
     )
@@ -185,6 +186,6 @@ def _caption(found: Found, what: str) -> str:
     counts = {len(done) for done in found.values()}
     runs = " or ".join(str(count) for count in sorted(counts))
     return (
-        f"{what}. Runs of each setting: {runs}; the same starts in every setting of as many components. ARI on "
-        f"{JUDGED:,} records at most, drawn for each run."
+        f"{what}. Runs of each setting: {runs}; the same starts in every setting with the same number of components. "
+        f"ARI on up to {JUDGED:,} records, drawn for each run."
     )

@@ -31,7 +31,7 @@ PAPER_DISTANCE = (
 )
 
 Found = Mapping[tuple[str, str, float], Sequence[LaplaceRun] | None]
-EXTREMES = "The box is the data's own extremes, as in the thesis: that is not private. Units are the data's own."
+EXTREMES = "The box spans the data's own extremes, as in the thesis, which is not private. Units are those of the data."
 
 
 def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = None) -> tuple[ResultTable, ...]:
@@ -88,11 +88,11 @@ def error_table(records: ThesisRecords, found: Found) -> ResultTable:
         Column("theory", "Mean distance without a box, 2/ε"),
     )
     notes = (
-        "The thesis does not say which pairs it took: all pairs of different records fit. p_e = 1/(1 + e^(ε d)) is the "
-        "least error between two equally likely places, so it is a lower bound on the error, not on being right.",
-        "The thesis prints its row of 2.5 as a second 2: it stands between 2 and 3, and its error is that of 2.5.",
-        "Its distances go up and down with ε as one run of redrawing does; ours are one run and the mean of all.",
-        f"The thesis's 50 records are not given; ours are set 1 with seed 0. {EXTREMES}",
+        "The thesis does not state its pairs; all pairs of different records fit. p_e = 1/(1 + e^(ε d)) is the "
+        "smallest error between two equally likely places, so it is a lower bound on the error, not on success.",
+        "The thesis labels its row for 2.5 as 2 again: it is between 2 and 3, and its error is the error for 2.5.",
+        "Its distances go up and down with ε, like one run with redrawing; ours are one run and the mean of all.",
+        f"The thesis does not give its 50 records; ours are set 1 with seed 0. {EXTREMES}",
     )
     return ResultTable("error", "Table 5.4: geo-indistinguishability as an error", "Set 1", columns, tuple(rows), notes)
 
@@ -113,7 +113,7 @@ def displacement_table(found: Found) -> ResultTable:
         *interval_columns("mae", "MAE"),
     )
     notes = (EXTREMES, _refused())
-    return ResultTable("displacement", "How far records move", _caption(found), columns, tuple(rows), notes)
+    return ResultTable("displacement", "Displacement of records", _caption(found), columns, tuple(rows), notes)
 
 
 def agreement_table(found: Found) -> ResultTable:
@@ -132,12 +132,12 @@ def agreement_table(found: Found) -> ResultTable:
         *interval_columns("ami", "AMI with the clean clusters"),
     )
     notes = (
-        "The thesis has pictures of set 1 (figures 5.2 and 5.3) and no figures. Points are standard-scaled after the "
-        "noise. K-Means is given the number of classes; Affinity Propagation has the median preference and damping "
-        "0.5; DBSCAN has minPts = 2 d and the radius at the knee of the points' own k-distance curve, because the "
-        "thesis leaves its radius open.",
-        f"Of larger sets, K-Means and DBSCAN see {CLUSTERED['kmeans']} random records and Affinity Propagation "
-        f"{CLUSTERED['affinity']}, the same clean and private; all records are moved.",
+        "The thesis has pictures of set 1 (figures 5.2 and 5.3), but no figures. Points are standard-scaled after "
+        "the noise. K-Means receives the number of classes; Affinity Propagation has the median preference and "
+        "damping 0.5; DBSCAN has minPts = 2 d and the radius at the knee of the points' own k-distance curve, "
+        "because the thesis does not state its radius.",
+        f"For larger sets, K-Means and DBSCAN use {CLUSTERED['kmeans']} random records and Affinity Propagation "
+        f"{CLUSTERED['affinity']}, the same for clean and private; all records are moved.",
         EXTREMES,
         _refused(),
     )
@@ -161,6 +161,7 @@ def _caption(found: Found) -> str:
 
 def _refused() -> str:
     return (
-        "Drawing again is refused where a record in a corner would land inside less than once in 100 draws, which no "
-        "ε cures from 7 features on; an empty row is a smaller ε of a set that a larger one allows."
+        "Redrawing is refused if a record in a corner would land inside less than once in 100 draws, which no ε "
+        "prevents with 7 or more features. An empty row is for an ε that is too small in a set for which a larger ε "
+        "is allowed."
     )

@@ -30,33 +30,35 @@ COLUMNS = (
     Column("accuracy", "1-NN accuracy"),
 )
 SIZES = (
-    "Synthetic sets: 10,000 source records and 2,000 targets, drawn anew for each run (the paper leaves both out); .4 "
-    "is read as standard deviation; the ball is public and circumscribes a public box. The clusters of synthetic 2 lie "
-    "on one lattice, because the paper's picture is lost. Their spacing, .18, was picked out of five so that Cluster T "
-    "costs near 5.4 times non-private STC at k = 10, an earlier measurement; at .20 it is 6.5. So this factor is set "
-    "by a choice, not found."
+    "Synthetic sets: 10,000 source records and 2,000 targets, drawn anew for each run (the paper states neither); "
+    "we read .4 as a standard deviation; the ball is public and circumscribes a public box. The clusters of "
+    "synthetic 2 are on a lattice, because the paper's picture is lost. We chose their spacing, .18, among five "
+    "values so that Cluster T costs about 5.4 times non-private STC at k = 10, as in an earlier measurement; at .20 "
+    "it is 6.5 times. So this factor is a choice, not a result."
 )
 NO_CORESET = (
-    "NNA without the coreset, synthetic 2, k = 10, ε = 3: an average is made of 3 records, and one run differs much "
-    "from the next: from 1.0 to 6.0 times non-private STC (mean 3.3 of 30). An earlier measurement, of unknown "
-    "layout and number of runs, has 4.6, which single runs of ours exceed. Two choices move the mean towards it: sums "
-    "taken from the square's corner, not from the ball's center, so that the noise of a count moves an average farther "
-    "(4.1, 16 runs), and groups .20 apart (4.4, 10 runs); both together give 5.1 (12 runs). We keep the center, which "
-    "costs no privacy. Not the cause: the lemma's threshold (3.0), AkM (2.8), tight noise (2.2). With the coreset 23 "
-    "of 30 runs cost 1.02 or 1.03 times, as in an earlier measurement (1.04); 7 lose a group and cost 2.1 to 2.5 times."
+    "NNA without the coreset, synthetic 2, k = 10, ε = 3: an average is over 3 records, and runs differ widely: "
+    "from 1.0 to 6.0 times non-private STC (mean 3.3 of 30 runs). An earlier measurement, with unknown layout and "
+    "number of runs, has 4.6, which some of our runs exceed. Two choices move the mean toward it: sums relative to "
+    "the square's corner instead of the ball's center, so that the noise of a count moves an average farther (4.1, "
+    "16 runs), and groups .20 apart (4.4, 10 runs); both together give 5.1 (12 runs). We keep the center, which "
+    "costs no privacy. The cause is not the lemma's threshold (3.0), AkM (2.8) or tight noise (2.2). With the "
+    "coreset, 23 of 30 runs cost 1.02 or 1.03 times, as in an earlier measurement (1.04); 7 runs lose a group and "
+    "cost 2.1 to 2.5 times."
 )
 REAL = (
-    "Real sets: another random projection to 8 axes for each run; scale and ball are the records' own, as in the "
-    "paper, which is not private. MNIST is its 10,000 test images, Office the 10 classes of Office-Caltech, "
-    "Superconductivity a sample of 1,472, split by critical temperature: all smaller than the paper's."
+    "Real sets: a new random projection to 8 axes for each run; scale and ball come from the records, as in the "
+    "paper, which is not private. MNIST has its 10,000 test images, Office the 10 classes of Office-Caltech, and "
+    "Superconductivity a sample of 1,472 records, split by critical temperature; all are smaller than the paper's."
 )
-RUNS_NOTE = "The paper averages 30 runs, and prints pictures, no figures."
-NOT_COMPARABLE = "ρ = 3 is about (12.9, 1e-5): rows of ρ = 3 and of ε = 3 are not comparable."
+RUNS_NOTE = "The paper averages 30 runs and prints pictures, but no figures."
+NOT_COMPARABLE = "ρ = 3 is about (12.9, 1e-5), so rows for ρ = 3 and for ε = 3 are not comparable."
 GAN = f"DP-GAN is {ABSENT}."
 RIVALS_NOTE = (
-    "With the coreset Cluster T and Private k-means select among its points, weighted by the targets they stand for."
+    "With the coreset, Cluster T and Private k-means select among its points, weighted by the number of targets "
+    "that they represent."
 )
-SELECTION = "Every method's centers are chosen by FasterPAM on all targets; the paper uses AkM."
+SELECTION = "FasterPAM chooses every method's centers on all targets; the paper uses AkM."
 
 
 def cost_table(table_id: str, title: str, found: Sequence[PairOutcome], *notes: str) -> ResultTable:
@@ -87,7 +89,9 @@ def times_table(found: Sequence[RunTime], *notes: str) -> ResultTable:
         Column("selection", "Selection", "ms"),
         Column("total", "Together", "ms"),
     )
-    caption = f"Processor time of one draw at k = {found[0].k}, NNA and NAS with the coreset: the least of {REPEATS}."
+    caption = (
+        f"Processor time for one draw at k = {found[0].k}, NNA and NAS with the coreset: the minimum of {REPEATS}."
+    )
     paper = "The paper finds no significant difference between the methods; its selection is the slower AkM."
     return ResultTable("times", "Run times", caption, columns, tuple(rows), (*notes, paper, GAN))
 
@@ -118,26 +122,26 @@ def orderings_table(synthetic: Sequence[PairOutcome], real: Sequence[PairOutcome
         Column("set", "Pair"),
         Column("budget", "Budget"),
         Column("method", "Method"),
-        *interval_columns("closed", "Share of the gap that is closed"),
+        *interval_columns("closed", "Share of the gap closed"),
         Column("wins", "Share of runs below Cluster T"),
     )
     caption = (
-        f"The gap is Cluster T's cost less non-private STC's, at k = {k}, NNA and NAS with the coreset. "
-        "1: as good as no privacy."
+        f"The gap is Cluster T's cost minus non-private STC's cost, at k = {k}, NNA and NAS with the coreset. 1: as "
+        "good as no privacy."
     )
     notes = (
-        "The paper's order on synthetic 1 and 2: NNA near non-private STC and below Cluster T, Private k-means no "
-        "better than Cluster T, NAS at ε = 3 without reliable gain and at ρ = 3 often the best. Synthetic 3 varies "
-        "with its draw and with k.",
-        "Our Private k-means does better than Cluster T on the synthetic sets, where the paper's is comparable or "
-        "worse. Changed one by one, 4 draws, ε = 3, k = 10, cost over non-private STC on synthetic 1 and 2 (ours 1.18 "
-        "and 1.02, Cluster T 1.33 and 5.8): cubes opened from 20 ln(n/δ) noise scales on, as Balcan et al. publish, "
-        "n public: 1.29 and 2.9, at k = 20 1.32 and 1.24 beside Cluster T's 1.35 and 1.26; from 2 ln(n) on: 1.23 and "
-        "1.02; a noisy mean for every cluster, also for those of low count: 1.18 and 1.02; 100 swaps: 1.23 and 1.02, "
-        "none: 1.21 and 1.3; ε = sqrt(ρ/2): 1.25 and 1.02. So the published threshold explains synthetic 1 and k = 20, "
-        "not all of synthetic 2.",
-        "Pairs of a few hundred source records (Office, Superconductivity) can show little at ε = 3: the noise is as "
-        "large as the counts.",
+        "The paper's order on synthetic 1 and 2: NNA is near non-private STC and below Cluster T, Private k-means "
+        "is no better than Cluster T, and NAS has no reliable gain at ε = 3 and is often the best at ρ = 3. "
+        "Synthetic 3 varies with its draw and with k.",
+        "Our Private k-means does better than Cluster T on the synthetic sets, but the paper's is comparable or "
+        "worse. We changed one choice at a time, with 4 draws, ε = 3 and k = 10. Costs relative to non-private STC "
+        "on synthetic 1 and 2 (ours 1.18 and 1.02, Cluster T 1.33 and 5.8): cubes opened from 20 ln(n/δ) noise "
+        "scales, as Balcan et al. publish, with n public: 1.29 and 2.9, and at k = 20 1.32 and 1.24, compared with "
+        "Cluster T's 1.35 and 1.26; from 2 ln(n): 1.23 and 1.02; a noisy mean for every cluster, also with a low "
+        "count: 1.18 and 1.02; 100 swaps: 1.23 and 1.02, no swaps: 1.21 and 1.3; ε = sqrt(ρ/2): 1.25 and 1.02. So "
+        "the published threshold explains synthetic 1 and k = 20, but not all of synthetic 2.",
+        "Pairs with a few hundred source records (Office, Superconductivity) can show little at ε = 3, because the "
+        "noise is as large as the counts.",
         NOT_COMPARABLE,
         GAN,
     )

@@ -45,7 +45,7 @@ def test_lloyds_iterations(toy):
     assert (row["ours"], row["ours_confirmed"]) == (5.0, 6.0)
     assert row["ours_high"] == pytest.approx(5 + 3.18245 * math.sqrt(2 / 3 / 4), abs=1e-4)  # Student's t, 3 degrees
     assert any("Toy is a toy." in note for note in iterations_table([toy]).notes)
-    assert any("the first counting is nearer" in note for note in iterations_table([toy]).notes)
+    assert any("the first way of counting is nearer" in note for note in iterations_table([toy]).notes)
 
 
 def test_both_countings(toy):
@@ -79,7 +79,7 @@ def test_the_ratio_by_epsilon(toy):
     found = [(row["strategy"], row["epsilon"], row["ours"]) for row in table.rows]
     assert found == [("past", 0.1, 1.0), ("past", 1.0, 1.0), ("future", 0.1, 1.2), ("future", 1.0, 1.2)]
     assert "Runs for each ε: 4" in table.caption
-    assert table.notes[-1] == "The 95 % intervals of two ε do not meet on: none."
+    assert table.notes[-1] == "The 95 % intervals of two values of ε do not overlap on: none."
 
 
 def test_where_the_paper_is_outside_is_said():
