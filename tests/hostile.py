@@ -106,7 +106,7 @@ def all_knobs() -> list[Knob]:
     made = [each for module in modules for value in vars(module).values() for each in _within(value)]
     made += [each for module in CATALOGUE.values() for each in knobs(module.Params)]
     made += [Knob(f"data_{each.name}", *_rest(each)) for name in DATASETS for each in data_knobs(name)]
-    made += [*frame._axes(MOST_FEATURES), frame._depth(MOST_FEATURES)]
+    made += frame.axis_knobs(MOST_FEATURES)
     for each in made:
         found[each.name, each.kind, each.low, each.high, each.choices] = each
     return sorted(found.values(), key=lambda each: (each.name, each.kind, each.low, each.high, each.choices))

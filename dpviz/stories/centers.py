@@ -412,12 +412,18 @@ class CentersRun(Run[Any, C_co, S_co]):
         del rng
         moves = [step for step in self.steps if isinstance(step, MovedCenters)]
         noise = list(_find_noise(moves, self.result, self.words.box, stage))
+        # The centers of each step: the curator's, as the number of steps is.
+        centers = []
+        for some in _alike(moves):
+            rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
+            places = self.words.box.to_unit(np.stack([step.centers for step in some.values()]))
+            centers.append(stage.marks("center", UNRELEASED, rows, places, size=10.0))
         always, release = stage.clock.always(), stage.clock.release
         return (
             *ground.box_layer(stage, public=self.words.box_public),
             ground.record_layer(self.unit, [None, self.nonprivate_members], always | {release: 1}, stage),
             *ground.border_layer(RELEASED, {release: 0}, self.final[None], stage),
-            *_center_layers(moves, self.words.box, stage),
+            *centers,
             *(stage.threads("noise", SECRET_NOISE, rows, before, after) for rows, before, after in noise),
             stage.marks("released center", RELEASED, {release: 0}, self.final[None], size=13.0),
             # Where centers were before their noise, on top of the centers: exact, so the curator's.
@@ -458,14 +464,6 @@ class CentersRun(Run[Any, C_co, S_co]):
             start_frame=stops.start_frame,
             group_names=cluster_names(len(self.final)),
         )
-
-
-def _center_layers(moves: Sequence[MovedCenters], box: Box, stage: Stage) -> Iterator[Layer]:
-    """Yield the centers of each step: the curator's, as the number of steps is."""
-    for some in _alike(moves):
-        rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
-        centers = box.to_unit(np.stack([step.centers for step in some.values()]))
-        yield stage.marks("center", UNRELEASED, rows, centers, size=10.0)
 
 
 def _alike(moves: Sequence[MovedCenters]) -> list[dict[int, MovedCenters]]:

@@ -90,7 +90,8 @@ def _slider(
         raise ValueError("The slider had no values, but it needs at least one.")
     if note and len(note) != len(choices):
         raise ValueError(f"The slider had {len(note)} notes, but it needs one for each of its {len(choices)} values.")
-    answer = _move(message, len(choices))
+    moved = read_message(message, tuple[Number, Number], "moved")
+    answer = (int(moved[0]), moved[1]) if moved is not None and moved[0] in range(len(choices)) else None
     memory = _last_mover(st.session_state.get(f"{key}:answer"), nearest(choices, value), answer)
     preset = st.session_state.pop(wanted_key(key), None)
     if preset is not None:
@@ -147,12 +148,6 @@ def spoken_value(label: str, value: float, note: str) -> str:
     """Return a value as a screen reader says it: "ε 4, attacker right at most 98 in 100"."""
     symbol = next((f"{each} " for each in SYMBOLS if each in label), "")
     return ", ".join(filter(None, (f"{symbol}{value:.3g}", spoken(note))))
-
-
-def _move(state: object, n_values: int) -> tuple[int, float] | None:
-    """Read (index, move) out of the component's untrusted state, None unless both make sense."""
-    pair = read_message(state, tuple[Number, Number], "moved")
-    return (int(pair[0]), pair[1]) if pair is not None and pair[0] in range(n_values) else None
 
 
 def _last_mover(memory: _Memory | None, start: int, answer: tuple[int, float] | None) -> _Memory:

@@ -57,6 +57,9 @@ SOLID = Knob(
     choices=(("flat", "Two features"), ("solid", "Three, turned")),
 )
 YAW = Knob("yaw", "int", 30, "Turn", "Degrees around the third feature.", -180, 180, -180, 180, unit="degrees")
+PRINCIPAL = Knob(
+    "principal", "bool", False, "Principal directions", "Computed from the records: the curator's view only."
+)
 PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.", -90, 90, -90, 90, unit="degrees")
 
 
@@ -172,18 +175,31 @@ def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
         return Noise(None if secret else int(controls.control(NOISE_SEED)))
 
 
+def axis_knobs(d: int) -> list[Knob]:
+    """Return the choices of the features across, up and along the third edge of the box."""
+    axes = (
+        ("x", "Across", "on the horizontal axis"),
+        ("y", "Up", "on the vertical axis"),
+        ("z", "Third feature", "along the third edge of the box"),
+    )
+    return [
+        Knob(name, "int", at, label, f"Feature {place}.", 0, d - 1, 0, d - 1)
+        for at, (name, label, place) in enumerate(axes)
+    ]
+
+
 def view(frame: PageFrame, *, solid: bool = False) -> View:
     """Draw the choice of axes where there is one; `solid` offers three features, no principal directions."""
     d = frame.dataset.d
     if d <= 2:
         return View()
-    x, y, principal = _axes(d)
+    x, y, z = axis_knobs(d)
     with st.expander("Axes"):
-        if not solid and controls.control(principal):
+        if not solid and controls.control(PRINCIPAL):
             return View(principal=True)
         names = frame.dataset.feature_names
         if solid and controls.control(SOLID) == "solid":
-            chosen = [controls.picked(knob, names) for knob in (x, y, _depth(d))]
+            chosen = [controls.picked(knob, names) for knob in (x, y, z)]
             features: list[int] = []
             for feature in chosen:  # one that is chosen twice gives way to the next
                 while feature in features:
@@ -230,19 +246,6 @@ def link(frame: PageFrame, noise: Noise, view: View, *, start: bool = True) -> s
             pairs += [("view", "solid"), ("z", str(view.z))]
             pairs += [("yaw", YAW.format(int(view.yaw))), ("pitch", PITCH.format(int(view.pitch)))]
     return pairs
-
-
-def _axes(d: int) -> tuple[Knob, Knob, Knob]:
-    last = d - 1
-    return (
-        Knob("x", "int", 0, "Across", "Feature on the horizontal axis.", 0, last, 0, last),
-        Knob("y", "int", 1, "Up", "Feature on the vertical axis.", 0, last, 0, last),
-        Knob("principal", "bool", False, "Principal directions", "Computed from the records: the curator's view only."),
-    )
-
-
-def _depth(d: int) -> Knob:
-    return Knob("z", "int", 2, "Third feature", "Feature along the third edge of the box.", 0, d - 1, 0, d - 1)
 
 
 def renew(*, secret: bool) -> None:

@@ -130,13 +130,6 @@ def add_entry(source: Source, entry: ReleaseEntry) -> None:
     session.origins[entry.id] = _Origin.of(source)
 
 
-def _shown_release(source: Source, request: RunRequest) -> ReleaseFiles | None:
-    """Return the last release of these people with these settings, else with this method; None where there is none."""
-    made = _files().get(source.people, {})
-    of_method = (each for each in reversed(made.values()) if each.entry.method == request.algorithm.name)
-    return made.get(_settings(source, request)) or next(of_method, None)
-
-
 def _settings(source: Source, request: RunRequest) -> tuple[Hashable, ...]:
     """Return what a release follows from, beside its noise: not what is looked at."""
     return (source.key, request.algorithm.name, runs.scalars(request.params))
@@ -274,7 +267,10 @@ def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
 
     A release is made by one button alone, after its box is ticked, and never by looking.
     """
-    ledger, shown = get_ledger(source), _shown_release(source, request)
+    ledger, files = get_ledger(source), _files().get(source.people, {})
+    # The last release of these people with these settings, or else with this method.
+    of_method = (each for each in reversed(files.values()) if each.entry.method == request.algorithm.name)
+    shown = files.get(_settings(source, request)) or next(of_method, None)
     rehearsed = TEACHING in run.guarantee.caveats
     st.caption(REHEARSAL if rehearsed else SHOWN)
     with st.expander("Release"):
@@ -286,11 +282,6 @@ def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
             _confirm(source, request, run, ledger)
     if shown is not None:
         _downloads(shown)
-
-
-def _step_name(settings: Hashable) -> str:
-    """Return a name for the widgets of these settings' step, which tells a browser nothing about them."""
-    return _step_names().setdefault(settings, secrets.token_hex(6))
 
 
 def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLedger) -> None:
@@ -326,7 +317,8 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLe
         words = "I release it although nothing is proved of it. It cannot be taken back."
     else:
         words = f"I release it: ε = {ceiled(proved.epsilon)}{delta_words(proved)} of these records is spent for good."
-    name = _step_name((*_settings(source, request), len(ledger.entries)))
+    # The widgets' name contains nothing about the settings: a browser sees it.
+    name = _step_names().setdefault((*_settings(source, request), len(ledger.entries)), secrets.token_hex(6))
     sure = st.checkbox(words, key=f"release-sure:{name}")
     # Not yet the page's first button; a disabled primary one would be hard to read.
     kind: Literal["primary", "secondary"] = "primary" if sure else "secondary"

@@ -61,8 +61,11 @@ def draw_layers(
     `published` run may lie outside their cells.
     """
     stage = Stage(plane.projection, clock_of(subsets.cells))
-    by_level = _color_levels(subsets)
-    # Records are colored by the subset they are in at each level; a subset has its first cluster's color.
+    # Records and centers are colored by their subset at each level; a subset has its first cluster's color.
+    by_level = []
+    for level in range(1, subsets.cells.n_levels + 1):
+        _, first, inverse = np.unique(subsets.tree.nodes_at(level), return_index=True, return_inverse=True)
+        by_level.append(first[inverse] % ground.NO_GROUP)
     groups: list[Labels | None] = [None, *(colors[last.nonprivate_labels] for colors in by_level)]
     walls = ground.box_layer(stage, public=subsets.words.box_public)
     if not plane.flat:
@@ -78,15 +81,6 @@ def draw_layers(
         *_node_layers(subsets, chosen, plane, stage),
         *_release_layers(subsets, release, count_scales, last, nonprivate_centers, plane, stage, published=published),
     )
-
-
-def _color_levels(subsets: Subsets) -> list[Labels]:
-    """Return the color (k,) of each center's cell at the end of each level: that of the first cluster of its subset."""
-    colors = []
-    for level in range(1, subsets.cells.n_levels + 1):
-        _, first, inverse = np.unique(subsets.tree.nodes_at(level), return_index=True, return_inverse=True)
-        colors.append(first[inverse] % ground.NO_GROUP)
-    return colors
 
 
 def _grouped(clock: Clock) -> dict[int, int]:

@@ -145,17 +145,18 @@ def keep_whole_runs() -> None:
     ) -> None:
         whole: list[ForwardMsg] = []
         if fragment_ids_this_run is not None:
-            ends = [i + 1 for i, message in enumerate(queue._queue) if _ends_a_whole_run(message)]
+            ends = [
+                i + 1
+                for i, message in enumerate(queue._queue)
+                if message.WhichOneof("type") == "script_finished"
+                and message.script_finished == message.FINISHED_SUCCESSFULLY
+            ]
             last = max(ends, default=0)
             whole, queue._queue = queue._queue[:last], queue._queue[last:]
         clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
         queue._queue = whole + queue._queue
 
     ForwardMsgQueue.clear = clear_after  # type: ignore[assignment,method-assign]
-
-
-def _ends_a_whole_run(message: ForwardMsg) -> bool:
-    return message.WhichOneof("type") == "script_finished" and message.script_finished == message.FINISHED_SUCCESSFULLY
 
 
 async def _watch_sessions() -> None:
