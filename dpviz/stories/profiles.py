@@ -243,6 +243,11 @@ def real_values(centers: Centers, words: Words) -> tuple[tuple[RealValue, ...], 
     )
 
 
+def bounds_words(low: float, high: float, unit: str = "") -> str:
+    """Write the public bounds of a feature with all of their digits, as they were typed."""
+    return f"{low:,.10g} to {high:,.10g}{f' {unit}' if unit else ''}"
+
+
 def value_text(value: float, width: float, unit: str = "") -> str:
     """Write a value of a feature whose public range is `width` wide, to about a hundredth of it, with its unit.
 
@@ -314,5 +319,5 @@ def _lane_names(words: Words) -> tuple[str, ...]:
         if place is not None and i in place:
             names.append(f"{WAYS[place.index(i)]} ({length_words(width, unit)})")
         else:
-            names.append(f"{spelled(name)} ({value_text(low, width)} to {value_text(high, width, unit)})")
+            names.append(f"{spelled(name)} ({bounds_words(low, high, unit)})")
     return tuple(names)

@@ -187,7 +187,7 @@ class Sketch:
         """Return the dendrogram of a hierarchy, cut to at most `n_clusters`."""
         curves, densest = branches(tree)
         k = min(n_clusters, most_cuts(tree))
-        colors = painted(split_colors(tree), tree.cut(k))[densest]
+        colors = painted(split_colors(tree, k), tree.cut(k))[densest]
         return cls(curves, colors, float(-cut_height(tree, k) / LOG10), tree.n_leaves)
 
 

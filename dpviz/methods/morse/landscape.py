@@ -348,8 +348,11 @@ def flow_starts(d: int) -> FloatArray:
     return shares * 1.86 - 0.93
 
 
-def split_colors(tree: MergeTree) -> Labels:
-    """Return the color (L,) that each minimum has when it is its cluster's densest."""
+def split_colors(tree: MergeTree, n_clusters: int) -> Labels:
+    """Return the color (L,) that each minimum has when it is its cluster's densest.
+
+    A cut keeps the colors of the cuts above it. At the cut to `n_clusters`, colors are the clusters' released numbers.
+    """
     n = tree.n_leaves
     # Densest leaf of every node.
     densest = [*range(n), *[0] * len(tree.linkage)]
@@ -358,7 +361,10 @@ def split_colors(tree: MergeTree) -> Labels:
     colors = np.zeros(n, dtype=np.intp)
     for row, (first, second, _, _) in enumerate(tree.linkage):
         colors[max(densest[int(first)], densest[int(second)])] = n - 1 - row
-    return colors
+    firsts = np.unique(tree.cut(n_clusters), return_index=True)[1]
+    numbers = np.arange(n)
+    numbers[colors[firsts]] = np.arange(len(firsts))
+    return numbers[colors]
 
 
 def painted(colors: Labels, clusters: Labels) -> Colors:

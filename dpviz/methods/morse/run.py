@@ -108,7 +108,14 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         regions = land.regions(mixture, tree.n_leaves, unit) if mixture.d == 2 else None
         basins = regions.nonprivate_records if regions else assign_basins(mixture, signed(unit))
         return cls(
-            result, params, unit, words, tree=tree, regions=regions, nonprivate_basins=basins, colors=split_colors(tree)
+            result,
+            params,
+            unit,
+            words,
+            tree=tree,
+            regions=regions,
+            nonprivate_basins=basins,
+            colors=split_colors(tree, params.n_clusters),
         )
 
     @property
@@ -458,16 +465,13 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @property
     def profiled(self) -> tuple[Centers, Counts | None]:
-        """The mean (k, d) of each cluster's components, data units, by its color, and the sum of their counts."""
+        """The mean (k, d) of each cluster's components, data units, and the sum of their counts."""
         clusters, counts = self.tree.cut(self.n_clusters), self.release.noisy_counts
         own = clusters[self.tree.landscape.component_minima]
-        by_color = np.argsort(self.colors[np.unique(clusters, return_index=True)[1]])
-        sizes = (
-            None
-            if counts is None
-            else np.bincount(own, weights=counts, minlength=self.n_clusters).astype(np.float64)[by_color]
-        )
-        return self._cluster_means()[by_color], sizes
+        sizes = None
+        if counts is not None:
+            sizes = np.bincount(own, weights=counts, minlength=self.n_clusters).astype(np.float64)
+        return self._cluster_means(), sizes
 
     def _cluster_means(self) -> FloatArray:
         """Return the weighted mean (k, d) of each cluster's components, data units; its peak's place without any."""

@@ -167,6 +167,10 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             return f"{percent(move / self.width)} of the map"
         return length_words(move, self.measure.unit)
 
+    def _format_move(self, length: float) -> str:
+        """Write a move in the unit of the noise, wherever it appears."""
+        return percent(length) if self.measure.shares else length_words(length, self.measure.unit)
+
     @property
     def risk_label(self) -> str:
         """What an attacker guesses, as a question; public."""
@@ -204,8 +208,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         if self.words.box_public:
             return Sentence(said, said)
         # Of a map whose bounds come from the records the public does not learn how wide it is.
-        far = percent(law) if self.measure.shares else length_words(law, self.measure.unit)
-        return Sentence(said, f"Noise averages {far}{doubt.value}.")
+        return Sentence(said, f"Noise averages {self._format_move(law)}{doubt.value}.")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of how far points are moved, beside the map's width, which is public where the bounds are."""
@@ -221,11 +224,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     def losses(self) -> tuple[StripMeasure | None, StripMeasure | None]:
         """Return how far points were moved on average in this run, and by the law, before the box is looked at."""
-        law, times = self.area.mean_radius, 100.0 if self.measure.shares else 1.0
-
-        def words(length: float) -> str:
-            return percent(length) if self.measure.shares else length_words(length, self.measure.unit)
-
+        law, times, words = self.area.mean_radius, 100.0 if self.measure.shares else 1.0, self._format_move
         move = self.nonprivate_move
         # Without walls what was moved goes by 1/ε as the law does, up to the luck of this draw.
         own = inverse(times * move, times * move, times * move) if self.is_free else ()
@@ -237,7 +236,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     def utility(self) -> tuple[Fact, ...]:
         """Return how far the release is from the records: theirs alone, but for the law."""
-        area, words = self.area, self.measure.words
+        area, words = self.area, self._format_move
         facts = [
             Fact("Expected move", words(area.mean_radius), "n/ε, before the box is looked at.", True),
             Fact("90 in 100 move at most", words(area.radii[1]), "Quantile of the Gamma law.", True),

@@ -1,6 +1,7 @@
 """Material that teaches source-target clustering: its chapter and reading."""
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,8 @@ from dpviz.data import Dataset
 from dpviz.data.target_pairs import SourceTarget, load_pair, source_of
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm.budget import SourceTargetScheme, l1_sensitivity, l2_sensitivity, noise_bound
+from dpviz.methods.source_target.run import allowance
+from dpviz.stories import Words
 from dpviz.stories.teaching import (
     KAIROUZ,
     SYMBOLS,
@@ -78,6 +81,12 @@ def chapter_params(epsilon: float) -> Choices:
     return {"targets": problem.targets, "ball": problem.ball, "epsilon": float(epsilon), "n_centers": N_CENTERS}
 
 
+@cache
+def helpers_note() -> Callable[[float], str]:
+    """Return what a value of ε allows an attacker, as the method's page says it."""
+    return allowance(Words.from_dataset(helpers()), algorithm.Params(**chapter_params(1.0)))
+
+
 CHAPTER = RunChapter(
     "helpers",
     "Helpers kept secret",
@@ -110,6 +119,7 @@ CHAPTER = RunChapter(
         "n_centers": str(N_CENTERS),
         "noise_seed": "112",
     },
+    note=lambda epsilon: helpers_note()(epsilon),
     is_extra=True,
 )
 

@@ -311,12 +311,11 @@ def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list
         if typical is None:
             lines.append(line | {"Guarantee": str(runs[0]["status"])})
             continue
-        ratios = [float(row["inertia_ratio"]) for row in _measured(runs)]
-        low, middle, high = (float(value) for value in np.percentile(ratios, [BAND[0], 50.0, BAND[1]]))
+        middle, ends = spread_words(runs)
         agreements = [float(row["ari"]) for row in finished if row["ari"] is not None]
         line |= {
-            "Cost, × without privacy": number(middle),
-            "Middle 90 % of runs": f"{number(low)} to {number(high)}",
+            "Cost, × without privacy": middle,
+            "Middle 90 % of runs": ends,
             "k found": _span(sorted(int(row["k_found"]) for row in finished)),
             "Agreement (ARI)": number(float(np.median(agreements))) if agreements else "",
             "Milliseconds": number(1e3 * float(np.median([row["processor_seconds"] for row in finished]))),
@@ -342,12 +341,12 @@ def no_data_line(rows: Rows) -> list[dict[str, object]]:
     """Return the line of no data in the table of all numbers, none where no run says what it costs."""
     ratio = no_data_ratio(rows)
     line: dict[str, object] = {"Method": NO_DATA, "Guarantee": "no record is read: ε = 0"}
-    return [] if ratio is None else [line | {"Cost, × without privacy": number(ratio)}]
+    return [] if ratio is None else [line | {"Cost, × without privacy": times_words(ratio)}]
 
 
 def facts(row: Row) -> tuple[Fact, ...]:
     """Return the numbers of one run; all but its seeds are exact."""
-    ratio = number(float(row["inertia_ratio"]))
+    ratio = times_words(float(row["inertia_ratio"]))
     numbers = [Fact("Cost", f"{ratio} × without privacy", "Sum of squared distances.", False)]
     if "no_data_inertia" in row:
         cost, without_data, best = (float(row[name]) for name in ("inertia", "no_data_inertia", "floor_inertia"))
@@ -394,6 +393,19 @@ def band(costs: FloatArray) -> tuple[float, float]:
     Whole order statistics: between a cost and an infinite one there is nothing to interpolate.
     """
     return float(np.percentile(costs, BAND[0], method="lower")), float(np.percentile(costs, BAND[1], method="higher"))
+
+
+def spread_words(runs: Sequence[Row]) -> tuple[str, str]:
+    """Return the median cost and the middle 90 % of runs in words; a run that released nothing costs more than any."""
+    costs = (row["inertia_ratio"] if row["status"] == OK else math.inf for row in runs)
+    ratios = np.array([float(cost) for cost in costs if cost is not None])
+    low, high = band(ratios)
+    return times_words(float(np.median(ratios))), f"{times_words(low)} to {times_words(high)}"
+
+
+def times_words(ratio: float) -> str:
+    """Write a cost as a multiple of another: with two decimals where these matter."""
+    return f"{ratio:.2f}" if ratio < 10.0 else number(ratio)
 
 
 def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:

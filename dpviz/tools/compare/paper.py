@@ -7,8 +7,6 @@ computed on the true records, and are the curator's.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from dpviz.core import Adjacency, Claim, Confidential, attacker_odds
 from dpviz.stories.label import Label, Statement
 from dpviz.stories.panel import at_most, beside, ceiled, chance_limit, counted, number
@@ -31,12 +29,13 @@ from dpviz.tools.compare.frontier import (
     NO_DATA,
     EpsilonMeaning,
     Ranked,
-    band,
     guarantee_words,
     median_row,
     no_data_ratio,
     per_distance,
     promised_numbers,
+    spread_words,
+    times_words,
 )
 from dpviz.tools.compare.runs import Row, Rows
 from dpviz.tools.compare.search import Recommendation
@@ -397,12 +396,12 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
     if first is not None:
         lead = "Its" if best is not None else f"At ε = {epsilon}, {name} costs least: its"
         n = sum(row["epsilon"] == facts.epsilon for row in findings.rows[key])  # others than those of the answer
-        ends = f"the table's {n} runs; middle 90 % of them: {_times(first.low)} to {_times(first.high)} ×"
+        ends = f"the table's {n} runs; middle 90 % of them: {times_words(first.low)} to {times_words(first.high)} ×"
         sentences.append(f"{lead} median cost is {beside(first.median)} without privacy ({ends}).")
         without_data = no_data_ratio(findings.rows)
         if without_data is not None and first.median >= without_data:
             sentences.append(
-                f"Centers chosen without any record cost no more: {_times(without_data)} × without privacy."
+                f"Centers chosen without any record cost no more: {times_words(without_data)} × without privacy."
             )
     second = ranked.get(findings.second)
     runner = "There is no runner-up that is proved"
@@ -497,7 +496,8 @@ def costs(findings: Findings, keys: Sequence[str], epsilon: float) -> TableBlock
             row = median_row(runs) or {}
             proved = row.get("proved_epsilon") is not None
             right = at_most(attacker_odds(*promised_numbers(row, "proved"))) if proved else NO_LIMIT
-            cells += [_spread(runs), right.removeprefix("at most ").split(":")[0]] if runs else ["", ""]
+            limit = right.removeprefix("at most ").split(":")[0]
+            cells += ["{} ({})".format(*spread_words(runs)), limit] if runs else ["", ""]
         lines.append(tuple(cells))
     head = ["ε"]
     for key in keys:
@@ -511,7 +511,7 @@ def pinned(findings: Findings, *, bounds_public: bool) -> TableBlock:
     rows = tuple(
         (
             f"{findings.names[key]}, ε = {number(float(row['epsilon']))}",
-            _times(float(row["inertia_ratio"])),
+            times_words(float(row["inertia_ratio"])),
             str(row["k_found"]),
             guarantee_words(row, bounds_public=bounds_public),
             str(row["noise_seed"]),
@@ -535,24 +535,12 @@ def numbers(findings: Findings, n_clusters: int) -> TableBlock:
         for at in epsilons:
             runs = [row for row in every if row["epsilon"] == at]
             counts = sorted({int(row["k_found"]) for row in runs if row["status"] == OK})
-            cells.append(_spread(runs) if runs else "")
+            cells.append("{} ({})".format(*spread_words(runs)) if runs else "")
             if counts not in ([], [n_clusters]):
                 span = f"{counts[0]}{f' to {counts[-1]}' if len(counts) > 1 else ''}"
                 cells[-1] += f"; {span} {'center' if span == '1' else 'centers'} found"
         lines.append(tuple(cells))
     without_data = no_data_ratio(findings.rows)
     if without_data is not None:
-        lines.append((NO_DATA, *(_times(without_data) for _ in epsilons)))
+        lines.append((NO_DATA, *(times_words(without_data) for _ in epsilons)))
     return TableBlock(head, tuple(lines))
-
-
-def _times(ratio: float) -> str:
-    """Write a cost as a multiple of another: with two decimals where these matter."""
-    return f"{ratio:.2f}" if ratio < 10.0 else number(ratio)
-
-
-def _spread(runs: Sequence[Row]) -> str:
-    """Write the median cost and the middle 90 % of runs; one that released nothing costs more than any."""
-    ratios = np.array([row["inertia_ratio"] if row["status"] == OK else np.inf for row in runs], dtype=np.float64)
-    low, high = band(ratios)
-    return f"{_times(float(np.median(ratios)))} ({_times(low)} to {_times(high)})"

@@ -53,17 +53,21 @@ def tree_of(seed, k=9):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_colors_survive_every_merge(seed):
+@pytest.mark.parametrize("released", [1, 3, 9, 20])
+def test_colors_survive_every_merge_and_are_the_released_numbers(seed, released):
     tree = tree_of(seed)
-    colors = land.split_colors(tree)
+    colors = land.split_colors(tree, released)
     before = None
     for k in range(1, tree.n_leaves + 1):
         cut = tree.cut(k)
         painted = land.painted(colors, cut)
-        assert sorted(set(painted)) == list(range(k))
+        assert len(set(painted)) == k
+        if k == min(released, tree.n_leaves):
+            assert np.array_equal(painted, cut), "the picture's numbers are those of the table"
         assert len({(a, b) for a, b in zip(painted, cut, strict=True)}) == k, "a color is a cluster"
         if before is not None:  # who changes color has the new one
-            assert set(painted[painted != before]) == {k - 1}
+            assert len(set(painted) - set(before)) == 1
+            assert set(painted[painted != before]) == set(painted) - set(before)
         before = painted
 
 

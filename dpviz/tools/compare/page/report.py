@@ -21,7 +21,7 @@ from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import SCALE
 from dpviz.stories.label import label_of
 from dpviz.stories.panel import beside, number
-from dpviz.stories.profiles import profiles, real_values
+from dpviz.stories.profiles import bounds_words, profiles, real_values
 from dpviz.tools.compare import document, paper
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.document import Document, Picture
@@ -190,7 +190,8 @@ def columns_of(frame: PageFrame) -> tuple[document.Named, str]:
         return (), ""
     units = dict.fromkeys(form.place or (), DEGREES)
     columns = tuple(
-        (name, _ends(*form.bounds_of(name), units.get(name, form.unit(name))) if public else "") for name in form.axes
+        (name, bounds_words(*form.bounds_of(name), units.get(name, form.unit(name))) if public else "")
+        for name in form.axes
     )
     words = [_square(form)] if form.place is not None and public else []
     if form.projected is not None:
@@ -206,14 +207,10 @@ def _square(form: Choices) -> str:
     """Say what the map makes of the typed bounds of latitude and longitude."""
     low, high = zip(*(form.bounds_of(name) for name in form.place or ()), strict=True)
     place, side = map_of(Box(low, high))
-    square = _ends(float(side.low[0]), float(side.high[0]), METER)
+    square = bounds_words(float(side.low[0]), float(side.high[0]), METER)
     scaled = ", scaled to 0 to 1" if form.scaling == "unit" and form.projected is None else ""
     middle = f"latitude {place.latitude:.5g}, longitude {place.longitude:.6g}"
     return f"Used is the square of meters around {middle}: east and north {square} each{scaled}."
-
-
-def _ends(low: float, high: float, unit: str) -> str:
-    return f"{low:,.10g} to {high:,.10g}{f' {unit}' if unit else ''}"
 
 
 def _bounds(frame: PageFrame) -> document.Named:
@@ -228,7 +225,7 @@ def _bounds(frame: PageFrame) -> document.Named:
         ends = [form.bounds_of(name) for name in dataset.feature_names]
         units = [form.unit(name) for name in dataset.feature_names]
     return tuple(
-        (name, f"{_ends(low, high, unit)}{', scaled to 0 to 1' if scaled else ''}")
+        (name, f"{bounds_words(low, high, unit)}{', scaled to 0 to 1' if scaled else ''}")
         for name, (low, high), unit in zip(dataset.feature_names, ends, units, strict=True)
     )
 
