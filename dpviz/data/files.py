@@ -64,12 +64,21 @@ class Beginning(Confidential):
     sheets: tuple[str, ...] = ()  # visible ones of a workbook, in its order
     header: int | None = None  # the line of the names that was taken, None where there are no names
     nonprivate_lines: tuple[str, ...] = ()  # rows that are not empty, shortened
+    # Whether settings by hand can help: not for a file of another format.
+    can_be_set: bool = True
 
 
 class TableError(ValueError):
     """A file is no usable table; the message says what was given, what is allowed, the way out."""
 
     beginning = Beginning()  # of the file, as far as it was read
+
+
+def refuse_format(message: str) -> TableError:
+    """Return the error of a file in a format that no setting makes a table."""
+    error = TableError(message)
+    error.beginning = Beginning(can_be_set=False)
+    return error
 
 
 def missing(what: str, package: str) -> "TableError":
@@ -226,7 +235,7 @@ class FileFormat:
 
     def refusal(self) -> TableError:
         """Return the error of a file in a format that is not read."""
-        return TableError(f"The file was {self.title}, but a table must be {READABLE}. {self.way_out}")
+        return refuse_format(f"The file was {self.title}, but a table must be {READABLE}. {self.way_out}")
 
 
 CSV = FileFormat("text", b"", ("csv", "tsv", "txt", "gz"), "dpviz.data.parsing:parse", ("decimal", "sep", "header"))
@@ -294,10 +303,14 @@ FORMATS = (
     ),
     # Texts, the most special first.
     FileFormat(
-        "a KML file of places", way_out="Save its points as GeoJSON, or as CSV with two columns.", pattern="<kml[ >]"
+        "a KML file of places",
+        way_out="Save its points as GeoJSON, or as CSV with two columns.",
+        pattern=r"<(\w+:)?kml\b",
     ),
     FileFormat(
-        "a GPX file of places", way_out="Save its points as GeoJSON, or as CSV with two columns.", pattern="<gpx[ >]"
+        "a GPX file of places",
+        way_out="Save its points as GeoJSON, or as CSV with two columns.",
+        pattern=r"<(\w+:)?gpx\b",
     ),
     FileFormat(
         "an Excel workbook in XML (2003)",
@@ -430,7 +443,7 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
     if data.startswith(GZIP_MAGIC):
         data = _unpacked(data, limits.n_bytes or limits.n_unpacked)
     if binary := binary_format(data):
-        raise TableError(f"The file was {binary.title}, but here it must be text, plain or packed. {binary.way_out}")
+        raise refuse_format(f"The file was {binary.title}, but here it must be text, plain or packed. {binary.way_out}")
     notes: tuple[str, ...] = ()
     encoding = "utf-16" if data.startswith(UTF16_MARKS) else _utf16_without_mark(data)
     try:

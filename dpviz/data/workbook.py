@@ -33,6 +33,7 @@ from dpviz.data.files import (
     TableFormat,
     listed,
     quoted,
+    refuse_format,
 )
 from dpviz.data.parsing import parse_cells
 
@@ -117,12 +118,12 @@ def _refuse_other_kinds(archive: zipfile.ZipFile) -> None:
     """Raise TableError for an archive that is not a workbook, by the names in it."""
     names = archive.namelist()
     if any(part.flag_bits & 1 for part in archive.infolist()):
-        raise TableError("The file was a ZIP archive with a password. Unpack it, and give the table in it.")
+        raise refuse_format("The file was a ZIP archive with a password. Unpack it, and give the table in it.")
     kind = next((what for pattern, what in OTHER_ARCHIVES if any(re.search(pattern, name) for name in names)), None)
     if kind is not None:
-        raise TableError(f"The file was {kind}, but a table must be {READABLE}. {SAVE}")
+        raise refuse_format(f"The file was {kind}, but a table must be {READABLE}. {SAVE}")
     if not any(re.search(WORKBOOK_PART, name) for name in names):
-        raise TableError(
+        raise refuse_format(
             f"The file was a ZIP archive without a workbook. Unpack it, and give the table in it: {READABLE}."
         )
 

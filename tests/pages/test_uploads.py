@@ -98,6 +98,7 @@ def test_the_public_view_of_an_upload_has_no_secret(upload):
 def test_bounds_in_the_wrong_order_are_refused(upload, low):
     page = typed(upload(CSV), {"age from": (low, 1.0), "income from": (0.0, 1.0)})
     assert f"The bounds of 'age' were {low:g} and 1, but the first must be below the second" in page.app.error[0].value
+    assert any(each.startswith("Reversed: the lower bound") for each in page.captions) == (low > 1.0)
     assert page.packed() == {}
 
 
@@ -107,7 +108,8 @@ def test_bounds_in_the_wrong_order_are_refused(upload, low):
     [
         (b"", "mine.csv", "empty"),
         (PNG, "mine.csv", "a PNG image"),
-        (b"PK\x03\x04" + bytes(100), "mine.csv", "Excel"),
+        (b"PK\x03\x04" + bytes(100), "mine.csv", "save it as .xlsx"),
+        (b"<?xml version='1.0'?><kml/>", "places.txt", "a KML file of places"),
         (b"just some words\nwithout any number\n", "notes.txt", "No column of this file is numeric"),
         (b"\x00\x01\x02" * 500, "mine.csv", ""),
         (b"a,b\n", "mine.csv", ""),
@@ -117,6 +119,8 @@ def test_what_is_no_table_is_refused_with_a_reason(upload, content, file_name, w
     page = upload(content, file_name)
     assert len(page.app.error) == 1
     assert words in page.app.error[0].value.replace("\\", "")
+    is_format = words.startswith("a ")
+    assert ("Separator" in [each.label for each in page.app.selectbox]) <= (not is_format), "no setting helps"
     assert page.packed() == {}
     assert unit_bounds(page.give(CSV)).packed()["picture"], "the way out"
 

@@ -329,6 +329,9 @@ def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
             column.caption(f"{state.plain(text)} is no {what}. Write it like {example}.")
         elif values and _said(values[0], bound) != text:
             column.caption(f"Read as {state.plain(_said(values[0], bound))}.")
+    pair = _pair(bound)
+    if pair is not None and pair[0] > pair[1]:
+        columns[-1].caption("Reversed: the lower bound is above the upper bound. Swap them.")
 
 
 def _said(value: float, bound: _Bound) -> str:

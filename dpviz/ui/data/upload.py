@@ -346,7 +346,7 @@ def _file(*, public: bool) -> Table | None:
 def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -> None:
     """Draw how the file is read, open where that is in doubt: its numbers, its names below the first line, no table."""
     file, reading = answers.file(), answers.reading()
-    if file is None:
+    if file is None or not beginning.can_be_set:
         return
     doubts = () if table is None or public else table.doubts
     suffix = file.name.lower().rpartition(".")[2]
