@@ -53,7 +53,7 @@ WHEN = """
 ## Which method to use
 
 1. **Before any run**: `dpviz.recommend(n=..., d=..., n_clusters=..., epsilon=...)` returns a method, its parameters \
-and its expected cost, from public values.
+and its expected cost, from public values. Without `delta=...` the method has pure ε.
 2. **Centers, up to {most} features**: EUGkM, one noisy grid. It is the first choice whenever a grid fits; for \
 {above} or more features, see 4.
 3. **Centers, more features**: convergent k-means, repaired, from private seeds.
@@ -232,9 +232,9 @@ def cheapest(one: Figures, epsilon: str) -> tuple[str, float]:
     return min(((name, cost) for name, cost in found.items() if name != HISTOGRAM), key=lambda each: each[1])
 
 
-def proposed(one: Figures, epsilon: str) -> float:
-    """Return the cost on a set of the method recommended by its order of n, features, k and ε."""
-    it = recommend(n=one["n"], epsilon=float(epsilon), n_clusters=one["k"], d=one["d"])
+def proposed(one: Figures, epsilon: str, delta: float | None = 1e-6) -> float:
+    """Return the cost on a set of the method recommended by its order of n, features, k, ε and δ."""
+    it = recommend(n=one["n"], epsilon=float(epsilon), delta=delta, n_clusters=one["k"], d=one["d"])
     return float(one["figures"][epsilon][ENTRIES[it.method].name]["cost"])
 
 

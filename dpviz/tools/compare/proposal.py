@@ -1,8 +1,8 @@
 """Where to start: a method from public values alone, before a record is read and before anything is spent.
 
-What decides is how many records stand behind each coordinate of a center: n ε / (k d). The rule and its bands were
-fitted on every second set of the frontier and are shown on the others in docs/frontier.md; `python -m
-benchmarks.recommended` fits them again.
+What decides is how many records stand behind each coordinate of a center: n ε / (k d). The rule was fitted on every
+second set of the frontier and tested on the others in docs/frontier.md. Its bands are the ranges over all sets.
+`python -m benchmarks.recommended` fits both again.
 """
 
 import math
@@ -18,13 +18,14 @@ WANTED = ("centers", "regions", "points", "source")
 GRID_ALWAYS, GRID_MOST = 4, 8  # features up to which a noisy grid is taken: always, and with ENOUGH
 ENOUGH = 10.0  # n ε / (k d) from which a noisy grid or private seeds are worth what they cost
 LITTLE = 40.0  # n ε below which a grid of few cells is taken in any number of features
-# From which n ε / (k d) on -> cost, × k-means without privacy: middle of the runs, and ends of their middle 80 %.
+# From which n ε / (k d) on -> cost, × k-means without privacy: median and range over all sets of the frontier. Fewer
+# records never have a narrower range.
 BANDS: Sequence[tuple[float, tuple[float, float, float]]] = (
-    (0.0, (2.37, 2.12, 3.23)),
-    (5.0, (1.36, 1.17, 1.61)),
-    (20.0, (1.13, 1.02, 1.59)),
-    (100.0, (1.05, 1.01, 1.14)),
-    (500.0, (1.0, 1.0, 1.05)),
+    (0.0, (2.22, 0.91, 16.4)),
+    (5.0, (1.36, 0.91, 12.13)),
+    (20.0, (1.13, 0.91, 2.87)),
+    (100.0, (1.02, 0.91, 2.41)),
+    (500.0, (1.0, 0.91, 2.41)),
 )
 
 
@@ -38,7 +39,8 @@ class Recommendation:
     method: str  # a name for `dpviz.run`
     params: Mapping[str, Any]  # its parameters, epsilon among them
     cost: float | None  # expected, × k-means without privacy and with as many centers; None where cost says nothing
-    band: tuple[float, float] | None  # 8 of 10 sets lie inside
+    # Range over all sets of the frontier. Nothing bounds the cost on other records.
+    band: tuple[float, float] | None
     reason: str  # one sentence
 
     @property
@@ -47,13 +49,17 @@ class Recommendation:
         if self.cost is None or self.band is None:
             return ""
         low, high = self.band
-        return f"about {self.cost:.2f} times k-means without privacy ({low:.2f} to {high:.2f} in 8 of 10 data sets)"
+        return (
+            f"about {self.cost:.2f} times k-means without privacy ({low:.2f} to {high:.2f} on our 38 data sets; yours "
+            "can lie outside)"
+        )
 
 
 def recommend(
     *,
     n: float,
     epsilon: float,
+    delta: float | None = None,
     n_clusters: int | None = None,
     d: int | None = None,
     bounds: Box | Sequence[Sequence[float]] | None = None,
@@ -65,6 +71,7 @@ def recommend(
     `d` the number of features: where it is left out, that of the public `bounds`, a Box or (low, high). `wanted` is
     "centers"; "regions": clusters of any shape and, without `n_clusters`, of any number; "points": records that leave
     the house one by one, ε per unit of distance; "source": records that stay secret while places near them are chosen.
+    `delta` in (0, 1) allows methods that need a δ, which they then take. None asks for pure ε-DP.
     Raises ValueError for what cannot be.
 
         dpviz.recommend(n=20_000, d=2, n_clusters=5, epsilon=1)
@@ -81,6 +88,13 @@ def recommend(
             f"n was {n}, epsilon {epsilon}, n_clusters {n_clusters} and d {d}, but n must be at least 0, epsilon above "
             "0, n_clusters and d at least 1. Give d, or the public bounds of as many features."
         )
+    if delta is not None and not 0 < delta < 1:
+        raise ValueError(f"delta was {delta}, but it must be above 0 and below 1, or None for pure ε.")
+    if wanted == "regions" and delta is None:
+        raise ValueError(
+            "delta was None, which asks for pure ε, but every method for regions needs a δ. Give delta, such as 1e-6, "
+            'or ask for wanted="centers".'
+        )
     if wanted == "points":
         reason = "Each record is moved by its owner before anyone sees it; ε counts per range of a feature."
         params = {"epsilon": epsilon, "unit": "range", "domain": "clamp"}
@@ -91,19 +105,22 @@ def recommend(
         return Recommendation("source_target", {"epsilon": epsilon, **asked}, None, None, reason)
     if wanted == "regions" and n_clusters is None:
         reason = "It cuts where nobody is, as often as ε can tell, so that nobody has to know k."
-        return Recommendation("dpm", {"epsilon": epsilon}, None, None, reason)
+        return Recommendation("dpm", {"epsilon": epsilon, "delta": delta}, None, None, reason)
     if wanted == "regions":
         reason = "Regions of any shape are chained from small noisy hills, and k of them stay."
-        return Recommendation("morse", {"epsilon": epsilon, "n_clusters": n_clusters}, None, None, reason)
+        return Recommendation(
+            "morse", {"epsilon": epsilon, "delta": delta, "n_clusters": n_clusters}, None, None, reason
+        )
     if n_clusters is None:
         raise ValueError(
             'n_clusters was None, but centers need it. Give it, or ask for wanted="regions", which finds its own.'
         )
     share = share_of(n, epsilon, n_clusters, d)
-    method, reason = method_for(share, share * n_clusters * d, d)
+    method, reason = method_for(share, share * n_clusters * d, d, pure=delta is None)
     _, (cost, low, high) = max(each for each in BANDS if each[0] <= share)
-    start = {"start": "private"} if method == "convergent_kmeans" else {}
-    return Recommendation(method, {"epsilon": epsilon, "n_clusters": n_clusters, **start}, cost, (low, high), reason)
+    own: Mapping[str, Mapping[str, Any]] = {"convergent_kmeans": {"start": "private"}, "fastlloyd": {"delta": delta}}
+    params = {"epsilon": epsilon, "n_clusters": n_clusters, **own.get(method, {})}
+    return Recommendation(method, params, cost, (low, high), reason)
 
 
 def share_of(n: float, epsilon: float, k: int, d: int) -> float:
@@ -111,15 +128,18 @@ def share_of(n: float, epsilon: float, k: int, d: int) -> float:
     return float(2.0 ** round(math.log2(max(n, 1.0))) * epsilon / (k * d))
 
 
-def method_for(share: float, n_epsilon: float, d: int) -> tuple[str, str]:
+def method_for(share: float, n_epsilon: float, d: int, *, pure: bool) -> tuple[str, str]:
     """Return the method for so many records times ε, behind each coordinate of a center and in all, and why."""
     if d <= GRID_ALWAYS or n_epsilon < LITTLE or (d <= GRID_MOST and share >= ENOUGH):
         return "eugkm", "One noisy grid shows where records are, and k-means on it spends nothing more."
     if share < ENOUGH:
-        return "fastlloyd", (
+        few = (
             f"About {share:.2g} records times ε stand behind each number, and in {d} features the cells of a grid hold "
-            "fewer still: short noisy moves are what is left. It needs a δ."
+            "fewer still:"
         )
+        if pure:
+            return "dplloyd", f"{few} noisy averages cost least here without a δ. With a δ, FastLloyd costs less."
+        return "fastlloyd", f"{few} short noisy moves are what is left. It needs a δ."
     return "convergent_kmeans", (
         f"In {d} features a grid's cells hold too few records: noisy seeds and one noisy step of k-means tell more."
     )

@@ -56,6 +56,15 @@ from dpviz.ui.server.served import served
 from dpviz.ui.stage import follow_choice, message
 
 KEY = "compare"
+ORDER = Knob(
+    "order",
+    "choice",
+    "0",
+    "Rows, about",
+    "An order of magnitude that everybody may know. The exact number of rows stays secret, so that it has no influence "
+    "on the recommendation.",
+    choices=(("0", "not said"), *((str(n), f"{n:,}") for e in range(2, 7) for n in (10**e, 3 * 10**e))),
+)
 STATES = ("moved", "picked", "audience")
 _STAGE = served("compare_stage")
 _STAGE_CLICK = "dpviz:compare-stage-click"
@@ -211,7 +220,7 @@ def draw_compare() -> None:
 def link(page: PageFrame) -> state.Pairs:
     """Return the page's link: the data, every knob, the chosen and the pinned run."""
     suited = (own_default(page.source, knob) for knob in KNOBS)
-    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *CHOICES, *tabs.KNOBS)]
+    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (*suited, TAB, *CHOICES, *tabs.KNOBS, ORDER)]
     return [*page.source.link, *pairs, *groups.link(page.source, CLUSTERS)]
 
 
@@ -324,9 +333,16 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
 def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
     """Say what to begin with at `at`, from public values alone: it waits for no run, and no run changes it."""
     data = page.dataset
-    it = recommend(n=data.n, epsilon=at, n_clusters=question.n_clusters, bounds=data.box)
+    # The exact number of somebody's own rows is secret. Sizes of the gallery's sets are public.
+    n = data.n
+    if page.source.own:
+        n = int(str(controls.control(ORDER)))
+        if not n:
+            st.caption("Say about how many rows there are, and a method to begin with appears here.")
+            return
+    it = recommend(n=n, epsilon=at, n_clusters=question.n_clusters, bounds=data.box)
     # Without privacy as many centers as records cost nothing, so that no cost is a multiple of that.
-    expected = f" Expected: {it.expected}." if question.n_clusters < data.n else ""
+    expected = f" Expected: {it.expected}." if question.n_clusters < n else ""
     one, switch = ENTRIES[it.method], SWITCHES[it.method]
     st.markdown(
         f"At ε = {number(at)}, begin with **{one.name}**. The numbers of records, features and centers say so, "
@@ -394,5 +410,5 @@ def _follow(picture: LiveState, one: Series, place: str) -> None:
     state.run_again()
 
 
-OWN = (*KNOBS, *CHOICES, *tabs.KNOBS, groups.CURVE)
+OWN = (*KNOBS, *CHOICES, *tabs.KNOBS, ORDER, groups.CURVE)
 PAGE = Page(draw_compare, OWN, TITLE)
