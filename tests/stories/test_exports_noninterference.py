@@ -14,8 +14,7 @@ from dpviz.ui.data.drawing import DrawnPoints
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export.files import FORMATS, ExportRequest, make
 from dpviz.ui.runs import MethodScreen, Noise, RunRequest
-from tests.methods.convergent_kmeans import test_family_noninterference as of_family
-from tests.methods.convergent_kmeans import test_noninterference as of_zones
+from tests.methods.convergent_kmeans import test_noninterference as of_kmeans
 from tests.methods.dpm import test_noninterference as of_dpm
 from tests.methods.morse import test_run as of_morse
 from tests.stories.marks import leak
@@ -29,7 +28,7 @@ def worlds(name, tell, tell_dpm, tell_family, d=2):
     """Return a method, a run, and another trace under the same release."""
     if name in ("repaired", "published"):
         told = tell(d, mode=name)
-        return CATALOGUE["convergent_kmeans"], told, of_zones.other_world(told, 123)
+        return CATALOGUE["convergent_kmeans"], told, of_kmeans.other_world(told, 123)
     if name.startswith("dpm"):
         told = of_dpm.with_classes(tell_dpm(d, calibration="published" if "published" in name else "repaired"))
         return CATALOGUE["dpm"], told, of_dpm.other_world(told, 123)
@@ -37,7 +36,7 @@ def worlds(name, tell, tell_dpm, tell_family, d=2):
         told = of_morse.tell(d)
         return CATALOGUE["morse"], told, of_morse.other_world(told, 77)
     told = tell_family(name, d)
-    return BASELINES[name], told, of_family.other_world(told, 123)
+    return BASELINES[name], told, of_kmeans.other_world(told, 123)
 
 
 def on_screen(method, told, *, public, uploaded, view=None, leaked="", drawn=False):
