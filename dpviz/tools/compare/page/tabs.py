@@ -190,7 +190,9 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         words = "Secret noise from the operating system." if source.own else "Noise from the page's seed."
         label = f"Draw a private curve, for ε = {number(price)}"
-        st.button(label, help=words, on_click=_draw_curve, args=(frame, question, price))
+        if st.button(label, help=words):
+            _draw_curve(frame, question, price)
+            state.run_again()  # the line about what was released is outside of this fragment
         curves = _curves(source)
         here = [each for each in curves if each.key == source.key]
         # All that the curves have spent, each for the neighbors that it was drawn for.
@@ -208,9 +210,14 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
         same = [each.curve for each in curves if each.adjacency == adjacency]
         safe_table(list_curve_spending(same, Adjacency[adjacency.upper()]))
     person = f", for the {rows} rows of a person" if rows > 1 else ""
+    so_far = spent
+    if source.own:
+        ledger = release_ledger.get_ledger(source)
+        so_far = max(spent, ledger.total_basic(Adjacency[question.adjacency.upper()]).epsilon)
+        st.caption(f"All releases of these records: {release_ledger.spent_words(ledger)}.")
     st.caption(
         f"All curves of these records: ε = {ceiled(spent)}. With a release at ε = {ceiled(rows * at)} that is "
-        f"{ceiled(spent + rows * at)} in all{person}. {FROM_DATA if source.dataset.bounds_from_data else ''}"
+        f"{ceiled(so_far + rows * at)} in all{person}. {FROM_DATA if source.dataset.bounds_from_data else ''}"
         f"{'' if source.own else TEACHING}"
     )
 
