@@ -10,6 +10,7 @@ import { makeButton } from "./stage_parts.js";
 /** @typedef {Uint8Array<ArrayBuffer>} Bytes */
 
 const PATIENCE_MS = 10000; // for an imported picture to be drawn, and for the page to follow one that came ahead
+const ANSWER_MS = 30000; // for a file to be made: a second click on its button before that only says so
 const done = new Set(); // imports that were answered
 
 /** The live picture of a key, through the shadow roots that components stand in. @param {string} key @param {Document | ShadowRoot} root @returns {HTMLElement | null} */
@@ -73,6 +74,8 @@ class Export {
   constructor(/** @type {Given<Bytes>["parentElement"]} */ parent, /** @type {Given<Bytes>} */ given) {
     this.trigger = given.setTriggerValue;
     this.asked = 0; // number of the file that is being made
+    this.format = "";
+    this.until = 0; // when another click asks again
     this.formats = "";
     this.picture = "";
     this.root = make("div", "dpviz-export");
@@ -99,6 +102,12 @@ class Export {
   }
 
   ask(/** @type {string} */ format) {
+    if (this.asked && this.format === format && Date.now() < this.until) {
+      this.say("The file is on its way.");
+      return;
+    }
+    this.format = format;
+    this.until = Date.now() + ANSWER_MS;
     const number = this.asked = (Date.now() % 1e9) + 1;
     const { picture } = this;
     this.say("The file is being made.");

@@ -127,6 +127,9 @@ def start(
     if source is None:
         if not answers.expected_file():  # else the message above says which file is missing
             form.info(DESCRIBE)
+        if not hiding.hides("export"):
+            with form:  # the menus need data
+                menu.draw_import()
         show_problems(problems)
         context = get_script_run_ctx()
         if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them

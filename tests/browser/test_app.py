@@ -260,3 +260,12 @@ def test_a_link_takes_the_last_move_of_epsilon_along(page: Page, server: Server)
     page.get_by_test_id("stTopNavLink").filter(has_text="DPM").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("DPM", timeout=SLOW)
     expect(slider).to_have_attribute("aria-valuetext", moved, timeout=SLOW)
+
+
+def test_a_file_is_on_its_way_from_the_click_on(page: Page, server: Server) -> None:
+    page.goto(f"{server(APP)}/compare?audience=public")
+    button = page.get_by_role("button", name="Save as HTML")
+    with page.expect_download(timeout=SLOW):
+        for _ in range(2):
+            button.click(timeout=SLOW)
+            expect(page.get_by_role("status").filter(has_text="The file is on its way.")).to_have_count(1)

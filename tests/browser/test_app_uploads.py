@@ -48,7 +48,7 @@ def payload(content: bytes, name: str = "people.csv") -> FilePayload:
 
 
 def give(page: Page, content: bytes, name: str = "people.csv") -> None:
-    page.locator("input[type=file]").set_input_files(payload(content, name))
+    page.locator("input[type=file]").first.set_input_files(payload(content, name))
 
 
 def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2) -> None:

@@ -160,7 +160,7 @@ def said(page):
 def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_budget(upload, known, monkeypatch):
     del known
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters"))
-    assert "k = 5 came with the link" in said(page)
+    assert "k = 5 is in this page's link" in said(page)
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5", "k_known": "0"}, compare_tab="clusters"))
     assert "Nobody has chosen it" in said(page), "the app's own link, of somebody who has not chosen"
     button(page, "I know that k is 5")
@@ -194,7 +194,8 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
     assert (taken["n_clusters"], taken["k_curve"]) == (str(page.widget("slider", "Clusters k").value), "0.6")
 
     other = unit_bounds(upload(CSV, **taken))
-    assert f"k = {taken['n_clusters']} came with the link, read off a private curve, which spent ε = 0.6" in said(other)
+    linked = "is in this page's link, read off a private curve, which spent ε = 0.6"
+    assert f"k = {taken['n_clusters']} {linked}" in said(other)
     assert other.query["k_curve"] == "0.6"
 
     monkeypatch.setattr(compare_report, "buttons", lambda written, *_: papers.append(document.markdown(written)))

@@ -67,4 +67,4 @@ def test_a_server_that_takes_no_files_offers_none_and_says_so(open_page, link):
 
 
 def test_at_home_files_are_taken(open_page):
-    assert len(open_page(FIRST, data="upload:").app.file_uploader) == 1
+    assert len(open_page(FIRST, data="upload:").app.file_uploader) == 2

@@ -96,6 +96,16 @@ def test_a_wrong_guess_is_said_and_a_skipped_one_is_not():
     assert not skipped.told["done"], "what was not guessed has no tick"
 
 
+@pytest.mark.parametrize("clicks", [(learn.SKIPPED, 2, 1), (2, learn.SKIPPED), (2, 1)])
+def test_the_first_guess_counts_while_a_chapter_is_measured(monkeypatch, clicks):
+    guesses = {}
+    monkeypatch.setattr(learn, "_guesses", lambda: guesses)
+    monkeypatch.setattr(learn.state, "remember", lambda *_: None)
+    for index in clicks:  # the buttons stay until the page has followed
+        learn._guess(NAMES[0], index)
+    assert guesses == {NAMES[0]: 2}
+
+
 @pytest.mark.parametrize("name", [name for name, chapter in CHAPTERS.items() if chapter.link])
 def test_a_link_opens_the_chapters_own_run_and_the_claims_hold_there(open_page, name):
     chapter = CHAPTERS[name]

@@ -149,7 +149,7 @@ def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open
     assert f"{typed} {square}{', scaled to 0 to 1' if scaled else ''}." in text
     assert "you" not in text.split("| Columns |")[1].split("## ")[0].replace("your", "")
     assert f"per {'range of a feature' if scaled else f'{2 * half:,.0f} m'}" in text
-    assert "k = 3 came with the link: a public input." in text
+    assert "k = 3 is in this page's link: a public input." in text
     assert compare_paper.LARGEST in text
 
 

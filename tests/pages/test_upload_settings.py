@@ -62,3 +62,10 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
 def fingerprint_of(dataset):
     parts = (dataset.points.tolist(), dataset.labels.tolist(), dataset.box.low.tolist(), dataset.box.high.tolist())
     return (*parts, dataset.feature_names, dataset.units, dataset.title, dataset.bounds_from_data)
+
+
+def test_settings_can_be_imported_before_there_is_a_file(open_page):
+    page = open_page(FIRST, data="upload")
+    page.widget("file_uploader", "Import JSON settings").set_value(("settings.json", b"{}", "application/json"))
+    page.run()
+    assert any("format is not “dpviz picture”" in each.value for each in page.app.error)

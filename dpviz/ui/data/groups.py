@@ -59,10 +59,11 @@ def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
         cost = f"which spent ε = {ceiled(choice.spent)}"
         return f"k = {k} was read off a private curve of {whose}, {cost}. Nobody has chosen it for this data.", False
     if spent := _linked_curve(knob, k):
-        return f"k = {k} came with the link, read off a private curve, which spent ε = {ceiled(spent)}.", True
+        return f"k = {k} is in this page's link, read off a private curve, which spent ε = {ceiled(spent)}.", True
     # Links of earlier versions name k, chosen or not, and beside it whether k is known.
     if query.get(knob.name) == knob.format(k) and (k != knob.default or KNOWN.name not in query):
-        return f"k = {k} came with the link: a public input.", True
+        # A reload of the analyst's own page opens its link, too.
+        return f"k = {k} is in this page's link: a public input.", True
     if k != (source.n_groups or knob.default):
         return f"k = {k} was chosen by hand: a public input.", True
     return f"k = {k} is where the slider stands. Nobody has chosen it for these records.", False

@@ -120,8 +120,7 @@ def _export(*, pictured: bool) -> None:
     st.caption(WHOLE if pictured else NO_PICTURE)
     content = wrap(options, b"" if file is None else file.content)
     _EXPORT(data=content, key=_EXPORT_KEY, on_want_change=lambda: None)  # the fragment that runs again is the answer
-    if not hiding.hides("upload") and takes_files():
-        _import()
+    draw_import()
 
 
 def read_wish(message: object) -> tuple[int, ExportRequest] | None:
@@ -136,8 +135,10 @@ def read_wish(message: object) -> tuple[int, ExportRequest] | None:
     return numbers[0], ExportRequest(want["format"], numbers[1], layers, want.get("dark") is True)
 
 
-def _import() -> None:
+def draw_import() -> None:
     """Take a file once and empty its box: one that stays would call this fragment when the reader leaves the page."""
+    if hiding.hides("upload") or not takes_files():
+        return
     key = f"config-{st.session_state.get(_N_FILES, 0)}"
 
     def take() -> None:

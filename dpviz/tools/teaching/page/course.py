@@ -160,8 +160,9 @@ def _guess_of(chapter: Chapter) -> int | None:
 
 
 def _guess(name: str, index: int) -> None:
-    """Store a guess, and move the control to the value that the question is about."""
-    _guesses().setdefault(name, index)
+    """Store the first guess, also one after “Just show me”, and move the control to the value of the question."""
+    if _guesses().get(name, SKIPPED) == SKIPPED:
+        _guesses()[name] = index
     state.remember(CHAPTERS[name].control, CHAPTERS[name].answered_at)
 
 
