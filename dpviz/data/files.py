@@ -1,8 +1,8 @@
 """Files before they are parsed: limits, settings, decompression, encoding; dates; and the columns that parsers return.
 
-Nothing is written to disk, and every failure is a `TableError` that a person can read. Uploads are limited to what a
-public server can afford; a file on one's own machine may be as large as memory holds, but no file may unpack to what no
-table unpacks to.
+Nothing is written to disk, and every failure is a `TableError` that a person can read. Uploads are limited to sizes
+that a public server can afford. A file on the user's own machine may be as large as memory allows, but no file may
+unpack to a size that no table unpacks to.
 """
 
 import gzip
@@ -23,27 +23,45 @@ from numpy.typing import NDArray
 
 from dpviz.core import Confidential, FloatArray
 
-MAX_BYTES = 50_000_000  # of an upload, also of what a .gz unpacks to; this and the next three are ours
-MOST_OUTLINE_BYTES = 10_000_000  # of a background, also of what a .gz unpacks to; ours
-MAX_ROWS = 200_000  # of an upload
-MAX_COLUMNS = 200  # of an upload
-MAX_CELLS = 10_000_000  # of an upload: 80 MB as float64
-MAX_UNPACKED = 300_000_000  # ours, of what a workbook or a Parquet file unpacks to
-MAX_TIMES = 100  # its own size that a larger file unpacks to, ours; tables pack to a tenth or so, bombs to a thousandth
-PIECE = 1 << 24  # bytes that are unpacked at a time
-MAX_SHOWN = 40  # characters of a cell or name that a message repeats
-MAX_LISTED = 8  # columns that a message lists
-DIGEST_LENGTH = 16  # hex digits of SHA-256
-PROBE = 4_096  # characters looked at to tell text from binary
-MAX_CONTROL_SHARE = 0.01  # of control characters in the probe; a text file has next to none
+# Maximum bytes of an upload, and of the unpacked contents of a .gz. Our choice, like the next three limits.
+MAX_BYTES = 50_000_000
+# Maximum bytes of a background, and of the unpacked contents of a .gz. Our choice.
+MOST_OUTLINE_BYTES = 10_000_000
+# Maximum rows of an upload.
+MAX_ROWS = 200_000
+# Maximum columns of an upload.
+MAX_COLUMNS = 200
+# Maximum cells of an upload: 80 MB as float64.
+MAX_CELLS = 10_000_000
+# Maximum unpacked bytes of a workbook or a Parquet file. Our choice.
+MAX_UNPACKED = 300_000_000
+# Maximum unpacked size of a larger file, as a multiple of its own size. Our choice: tables pack to a tenth or so,
+# bombs to a thousandth.
+MAX_TIMES = 100
+# Bytes that are unpacked at a time.
+PIECE = 1 << 24
+# Maximum number of characters of a cell or name in a message.
+MAX_SHOWN = 40
+# Maximum number of columns in a message.
+MAX_LISTED = 8
+# Hex digits of SHA-256.
+DIGEST_LENGTH = 16
+# Characters that are examined to distinguish text from binary.
+PROBE = 4_096
+# Maximum share of control characters in the probe. A text file has next to none.
+MAX_CONTROL_SHARE = 0.01
 
 SEPARATORS = (",", ";", "\t", "|")
 NO_SEPARATOR = ""
 DECIMALS = (".", ",")
-THOUSANDS = ("", ",", ".", " ", "'")  # "": none
-MOST_HEADER = 1_000  # ours
-MOST_SHEET = 255  # characters of a sheet's name, ours; Excel allows 31, others more
-DAY_ZERO = datetime(1899, 12, 30)  # of Excel and its kin; a date in a file has no time zone
+# "" means none.
+THOUSANDS = ("", ",", ".", " ", "'")
+# Maximum row of the header. Our choice.
+MOST_HEADER = 1_000
+# Maximum number of characters of a sheet's name. Our choice: Excel allows 31, other programs more.
+MOST_SHEET = 255
+# Day zero of Excel and similar programs. A date in a file has no time zone.
+DAY_ZERO = datetime(1899, 12, 30)
 ISO_DATE = (
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?(?:Z|([+-][0-9]{2}):?([0-9]{2}))?)?"
@@ -51,7 +69,8 @@ ISO_DATE = (
 DOTTED_DATE = r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})"
 Header = int | Literal["infer"] | None
 FileOrPath = str | Path | IO[bytes]
-Texts = NDArray[np.object_]  # (n,) of str
+# Strings, (n,).
+Texts = NDArray[np.object_]
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -59,43 +78,49 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beginning(Confidential):
-    """What a person needs to see of a file to say how it is read: its sheets and its first lines."""
+    """The sheets and first lines of a file, from which a person can choose how to read it."""
 
-    sheets: tuple[str, ...] = ()  # visible ones of a workbook, in its order
-    header: int | None = None  # the line of the names that was taken, None where there are no names
-    nonprivate_lines: tuple[str, ...] = ()  # rows that are not empty, shortened
-    # Whether settings by hand can help: not for a file of another format.
+    # Visible sheets of a workbook, in its order.
+    sheets: tuple[str, ...] = ()
+    # Row used for the names. None if there are no names.
+    header: int | None = None
+    # Rows that are not empty, shortened.
+    nonprivate_lines: tuple[str, ...] = ()
+    # Whether settings made by hand can help. They cannot help a file in a different format.
     can_be_set: bool = True
 
 
 class TableError(ValueError):
-    """A file is no usable table; the message says what was given, what is allowed, the way out."""
+    """A file is not a usable table. The message states the problem, what is allowed, and the way out."""
 
-    beginning = Beginning()  # of the file, as far as it was read
+    # Beginning of the file, as far as it was read.
+    beginning = Beginning()
 
 
 def refuse_format(message: str) -> TableError:
-    """Return the error of a file in a format that no setting makes a table."""
+    """Return the error for a file in a format that no setting turns into a table."""
     error = TableError(message)
     error.beginning = Beginning(can_be_set=False)
     return error
 
 
 def missing(what: str, package: str) -> "TableError":
-    """Return the error of a file whose reader is not installed."""
+    """Return the error for a file whose reader is not installed."""
     return TableError(f"To read {what} takes the package {package}, which is not installed: pip install {package}")
 
 
 class TableWarning(UserWarning):
-    """Numbers of a file could be others, by a factor of 1000; the message says what decides it, without a cell."""
+    """Numbers of a file may be wrong by a factor of 1000. The message states what decides it, without a cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that is read of a file; None is no limit but memory's."""
+    """Limits on what is read of a file. None means that only memory limits it."""
 
-    n_unpacked: int  # bytes of what is compressed
-    n_bytes: int | None = None  # of the file
+    # Maximum bytes of unpacked content.
+    n_unpacked: int
+    # Maximum bytes of the file.
+    n_bytes: int | None = None
     n_rows: int | None = None
     n_columns: int | None = None
     n_cells: int | None = None
@@ -115,7 +140,7 @@ class Limits:
             )
 
     def refuse_unpacked(self, n_bytes: int) -> None:
-        """Raise TableError when a compressed table of `n_bytes` is larger than `n_unpacked`."""
+        """Raise TableError if a compressed table of `n_bytes` is larger than `n_unpacked`."""
         if n_bytes > self.n_unpacked:
             raise TableError(
                 f"The file unpacks to {n_bytes / 1e6:,.0f} MB or more, but at most {self.n_unpacked // 1_000_000} MB "
@@ -127,27 +152,29 @@ UPLOADED = Limits(MAX_UNPACKED, MAX_BYTES, MAX_ROWS, MAX_COLUMNS, MAX_CELLS)
 
 
 def own(n_bytes: int) -> Limits:
-    """Return the limits of a file of `n_bytes` on one's own machine: it may not unpack as only a bomb does."""
+    """Return the limits for a file of `n_bytes` on the user's own machine: it may not unpack like a bomb."""
     return Limits(max(MAX_UNPACKED, MAX_TIMES * n_bytes))
 
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """A whole file, curator only."""
+    """A whole file. Curator only."""
 
-    name: str  # of the file, without folder, shortened
-    digest: str  # first DIGEST_LENGTH hex digits of the SHA-256 of the bytes
+    # Name of the file, without folder, shortened.
+    name: str
+    # First DIGEST_LENGTH hex digits of the SHA-256 of the bytes.
+    digest: str
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class TableFormat:
-    """How a file is read: public settings, named as `pandas.read_csv` names them. None is read off the file.
+    """Settings for reading a file: public, with the names of `pandas.read_csv`. None means inferred from the file.
 
-    `sep` ("" for one column) and `header` are of text files and workbooks, `decimal` and `thousands` ("" for none) of
-    all numbers that are written as text. `header` is the row of the names, 0 for the first one that is not empty, None
-    if there are no names; rows above it are left out. `sheet` names one of a workbook, None is the first visible one.
-    Raises TableError for any other value.
+    `sep` ("" for one column) and `header` are for text files and workbooks, `decimal` and `thousands` ("" for none) for
+    all numbers that are written as text. `header` is the row of the names, 0 for the first row that is not empty, None
+    if there are no names; rows above it are left out. `sheet` names a sheet of a workbook, None means the first visible
+    one. Raises TableError for any other value.
     """
 
     sep: str | None = None
@@ -189,7 +216,7 @@ class TableFormat:
 
     @property
     def chosen(self) -> dict[str, str | int | None]:
-        """The settings that are not read off the file, by name."""
+        """The settings that are not inferred from the file, by name."""
         return {name: value for name, value in asdict(self).items() if value != getattr(READ_OFF, name)}
 
 
@@ -198,30 +225,41 @@ READ_OFF = TableFormat()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns(Confidential):
-    """The columns of a table in their order, curator only but for the names."""
+    """The columns of a table in their order. Curator only, except the names."""
 
     names: tuple[str, ...]
     n_rows: int
-    nonprivate_numbers: Mapping[str, FloatArray]  # (n,) each; NaN where a cell is missing or not finite
-    nonprivate_texts: Mapping[str, Texts]  # (n,) each; '' where a cell is missing
+    # One array (n,) per column; NaN if a cell is missing or not finite.
+    nonprivate_numbers: Mapping[str, FloatArray]
+    # One array (n,) per column; '' if a cell is missing.
+    nonprivate_texts: Mapping[str, Texts]
     notes: tuple[str, ...]
-    doubts: tuple[str, ...] = ()  # those of the notes that say which numbers may be wrong by a factor of 1000
-    decimals: Mapping[str, str] = field(default_factory=dict)  # decimal signs of numeric columns that were text
-    dates: frozenset[str] = frozenset()  # numeric columns that were dates: days since DAY_ZERO
+    # The notes about numbers that may be wrong by a factor of 1000.
+    doubts: tuple[str, ...] = ()
+    # Decimal signs of numeric columns that were text.
+    decimals: Mapping[str, str] = field(default_factory=dict)
+    # Numeric columns that were dates: days since DAY_ZERO.
+    dates: frozenset[str] = frozenset()
     beginning: Beginning = TableError.beginning
 
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """One format of files. The first bytes of a file decide which it is, not its name."""
+    """One file format. The first bytes of a file determine its format, not its name."""
 
-    title: str  # in a message
-    magic: bytes = b""  # first bytes; none: a text format
+    # Name of the format in a message.
+    title: str
+    # First bytes; none for a text format.
+    magic: bytes = b""
     suffixes: tuple[str, ...] = ()
-    parser: str = ""  # "module:function", loaded with the first file, takes bytes or decoded text; none: it is refused
-    settings: tuple[str, ...] = ("decimal",)  # those of `TableFormat` that can be set by hand
-    way_out: str = "Save its table as CSV."  # of a format that is refused
-    pattern: str = ""  # of the beginning of a text in this format, lower case; none: a binary format
+    # "module:function", loaded with the first file. It takes bytes or decoded text. "" if the format is refused.
+    parser: str = ""
+    # Settings of `TableFormat` that can be made by hand.
+    settings: tuple[str, ...] = ("decimal",)
+    # The way out for a format that is refused.
+    way_out: str = "Save its table as CSV."
+    # Beginning of a text in this format, lower case; "" for a binary format.
+    pattern: str = ""
 
     def parse(self, content: bytes | str, limits: Limits, reading: TableFormat) -> Columns:
         """Return the columns of a file. Raises TableError."""
@@ -234,7 +272,7 @@ class FileFormat:
         return parser(content, limits, reading)
 
     def refusal(self) -> TableError:
-        """Return the error of a file in a format that is not read."""
+        """Return the error for a file in a format that is not read."""
         return refuse_format(f"The file was {self.title}, but a table must be {READABLE}. {self.way_out}")
 
 
@@ -250,11 +288,12 @@ WORKBOOK = FileFormat(
 GEOJSON = FileFormat("GeoJSON", b"", ("geojson", "json"), "dpviz.data.geojson:read_geojson")
 SAVE = "Open it in the program that made it, and save its table as CSV."
 READABLE = "CSV, TSV, Excel (.xlsx), OpenDocument (.ods), Parquet or points in GeoJSON"
-STATA = tuple(bytes((version, order, 1, 0)) for version in (110, 111, 113, 114, 115) for order in (1, 2))  # before 13
+# Formats before Stata 13.
+STATA = tuple(bytes((version, order, 1, 0)) for version in (110, 111, 113, 114, 115) for order in (1, 2))
 TAR_PLACE, TAR_MAGIC = 257, b"ustar"
 FORMATS = (
     *(CSV, PARQUET, WORKBOOK, GEOJSON),
-    # The reader of workbooks takes .xls, and ends on damaged ones.
+    # The workbook reader accepts .xls, and crashes on damaged ones.
     FileFormat(
         "an old Office file (.xls, .doc) or one with a password",
         b"\xd0\xcf\x11\xe0",
@@ -301,7 +340,7 @@ FORMATS = (
         FileFormat(title, magic, way_out="Choose the file that has the table.")
         for title, magic in (("a PNG image", b"\x89PNG"), ("a JPEG image", b"\xff\xd8\xff"), ("a GIF image", b"GIF8"))
     ),
-    # Texts, the most special first.
+    # Text formats, the most specific first.
     FileFormat(
         "a KML file of places",
         way_out="Save its points as GeoJSON, or as CSV with two columns.",
@@ -333,17 +372,17 @@ FORMATS = (
 
 
 def binary_format(data: bytes) -> FileFormat | None:
-    """Return the binary format of a file by its first bytes, None for text, plain or packed."""
+    """Return the binary format of a file by its first bytes; None for text, plain or packed."""
     if data[TAR_PLACE : TAR_PLACE + len(TAR_MAGIC)] == TAR_MAGIC:
         return FileFormat("a tar archive", TAR_MAGIC, way_out="Unpack it, and give the table in it.")
     return next((each for each in FORMATS if each.magic and data.startswith(each.magic)), None)
 
 
 def text_format(text: str) -> FileFormat | None:
-    """Return the format of a text that is marked up, by its beginning; None for a table or JSON."""
+    """Return the format of marked-up text, by its beginning; None for a table or JSON."""
     beginning = text[:PROBE].lower().lstrip()
     is_xml = re.match(r"<(\?xml|!doctype|!--|[a-z][a-z0-9:.-]*(\s[^<>]*)?/?>)", beginning) is not None
-    # The name of a column can begin with a tag: such a text does not end with one.
+    # The name of a column can begin with a tag, but then the text does not end with one.
     if is_xml and not re.match(r"<(\?xml|!doctype|html)", beginning):
         is_xml = text.rstrip().endswith(">")
     for each in FORMATS:
@@ -353,7 +392,7 @@ def text_format(text: str) -> FileFormat | None:
 
 
 def load_parsers() -> None:
-    """Load the parsers: pandas and pyarrow take as long as all of the methods do, and most processes read no file."""
+    """Load the parsers. pandas and pyarrow take as long as all the methods, and most processes read no file."""
     for each in FORMATS:
         if each.parser:
             pkgutil.resolve_name(each.parser)
@@ -381,7 +420,7 @@ def day_of(text: str) -> float | None:
 
 
 def date_of(day: float) -> str:
-    """Write days since DAY_ZERO as a date, with its time where it has one; as a number beyond the calendar."""
+    """Write days since DAY_ZERO as a date, with its time if it has one; as a number beyond the calendar."""
     try:
         moment = DAY_ZERO + timedelta(seconds=round(day * 86_400))
     except (OverflowError, ValueError):
@@ -396,12 +435,12 @@ def quoted(value: object) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return at most MAX_LISTED `names`, quoted, and how many more there are."""
+    """Return at most MAX_LISTED `names`, quoted, and the number of the others."""
     return joined([quoted(name) for name in names])
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Join at most MAX_LISTED parts with commas and say how many more there are."""
+    """Join at most MAX_LISTED parts with commas and append the number of the others."""
     rest = len(parts) - MAX_LISTED
     return ", ".join(parts[:MAX_LISTED]) + (f" and {rest} more" if rest > 0 else "")
 
@@ -419,7 +458,7 @@ def read_bytes(file_or_path: FileOrPath, most: int | None = None) -> FileBytes:
                 data: object = file.read(size)
         else:
             name = getattr(file_or_path, "name", "table")
-            # An upload has the same position in all reruns: getvalue gives all of it each time.
+            # An upload keeps its position across reruns, but getvalue always returns the whole file.
             whole = getattr(file_or_path, "getvalue", None)
             data = file_or_path.read(size) if whole is None else whole()
     except (OSError, ValueError, AttributeError, TypeError) as error:
@@ -435,10 +474,11 @@ def read_bytes(file_or_path: FileOrPath, most: int | None = None) -> FileBytes:
 
 
 def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a file, plain or gzip, and notes on what was guessed.
+    """Return the text of a file, plain or gzip, and notes about guesses.
 
-    The encoding is that of a byte order mark, else UTF-16 where NUL bytes say so, else UTF-8, else Windows-1252, else
-    Latin-1, which takes any byte. Raises TableError for data that unpack to more than `limits`, are binary or empty.
+    The encoding follows from a byte order mark; otherwise it is UTF-16 if NUL bytes indicate it, otherwise UTF-8,
+    Windows-1252 or Latin-1, which accepts any byte. Raises TableError for data that unpack to more than `limits`, are
+    binary or empty.
     """
     if data.startswith(GZIP_MAGIC):
         data = _unpacked(data, limits.n_bytes or limits.n_unpacked)
@@ -451,7 +491,8 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
     except UnicodeDecodeError:
         if encoding is not None:
             raise TableError("The file looked like UTF-16 but was damaged. Save the table as CSV in UTF-8.") from None
-        try:  # Latin-1 with the euro sign and others in place of control characters
+        # Latin-1 with the euro sign and others instead of control characters.
+        try:
             text = data.decode("cp1252")
         except UnicodeDecodeError:
             text = data.decode("latin-1")
@@ -473,7 +514,7 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
 
 
 def _unpacked(data: bytes, most: int) -> bytes:
-    """Unpack gzip; stops at the limit, whatever size the file claims."""
+    """Unpack gzip; stop at the limit, whatever size the file claims."""
     unpacked = bytearray()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
@@ -494,10 +535,11 @@ def _within_limit(data: bytes, most: int | None) -> bytes:
 
 
 def _utf16_without_mark(data: bytes) -> str | None:
-    """Guess UTF-16 from where the NUL bytes are: plain Latin text has one in every pair, always on one side."""
+    """Guess UTF-16 from the places of NUL bytes: plain Latin text has one in every pair, always on one side."""
     probe = data[:PROBE]
     n_even, n_odd = probe[0::2].count(0), probe[1::2].count(0)
-    mostly = 0.4 * len(probe)  # of at most half the bytes
+    # 80 % of the pairs, because at most one byte of a pair is NUL.
+    mostly = 0.4 * len(probe)
     if n_odd > mostly and n_even == 0:
         return "utf-16-le"
     if n_even > mostly and n_odd == 0:
@@ -506,7 +548,8 @@ def _utf16_without_mark(data: bytes) -> str | None:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is a JSON object or list rather than a table."""
+    """Return True if a text is a JSON object or list rather than a table."""
     if re.match(r'\s*\[\s*["\d-]', text):
-        return text.rstrip().endswith("]")  # a name of a column can begin with a bracket
+        # The name of a column can begin with a bracket.
+        return text.rstrip().endswith("]")
     return re.match(r"\s*(\{|\[\s*[\[{\]])", text) is not None

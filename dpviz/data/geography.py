@@ -49,7 +49,7 @@ _LONGITUDE = {
     "breite": (*_GERMAN_SHORT, *_GERMAN_FULL),
     "breitengrad": (*_GERMAN_FULL, *_GERMAN_SHORT),
 }
-# Words that mean nothing else. "Breite" and "Länge" are also width and length.
+# Words with no other meaning. "Breite" and "Länge" are also width and length.
 LATITUDES = {"lat", "latitude", "breitengrad"}
 LONGITUDES = {"lon", "lng", *_FULL, *_GERMAN_FULL}
 _WEAK = (("y", "x"), ("north", "east"), ("northing", "easting"))
@@ -247,7 +247,7 @@ def on_plane(points: FloatArray, box: Box, axes: tuple[int, int]) -> tuple[Float
 
 
 def most_degrees(name: str) -> float | None:
-    """Return how many degrees a column of this name can have, None if the name is not of latitude or longitude."""
+    """Return the largest number of degrees for a column of this name; None if it is not latitude or longitude."""
     words = set(re.split(r"[^a-zäöü]+", _split(name)))
     return MOST_LATITUDE if words & LATITUDES else TURN if words & LONGITUDES else None
 

@@ -24,14 +24,20 @@ from dpviz.data.parsing import column_names, typed
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
 MOST_LONGITUDE, MOST_LATITUDE = 360.0, 90.0  # degrees
-MAX_DIGITS = 400  # of a whole number; a float has at most 309 before its point
+# Maximum number of digits of a whole number. A float has at most 309 before its point.
+MAX_DIGITS = 400
 WAY_OUT = "Save points as a GeoJSON FeatureCollection, or as CSV with latitude and longitude."
 OUTLINES_WAY_OUT = "Save districts or a coast as a GeoJSON FeatureCollection of lines and areas, in degrees (WGS 84)."
-MOST_VERTICES = 500_000  # of a background; ours
-MOST_NESTED = 4  # collections of geometries in each other; ours
-LEVELS = {"LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2}  # lists around a line's positions
-WGS_84 = ("CRS84", "CRS84H", "4326", "4979", "WGS84")  # how names of reference systems end, without blanks
-NEAR_WGS_84 = ("4258", "ETRS89", "4269", "NAD83", "CRS83", "4283", "GDA94", "7844", "GDA2020")  # degrees, within meters
+# Maximum number of vertices of a background. Our choice.
+MOST_VERTICES = 500_000
+# Maximum nesting of collections of geometries. Our choice.
+MOST_NESTED = 4
+# Levels of lists around a line's positions.
+LEVELS = {"LineString": 0, "MultiLineString": 1, "Polygon": 1, "MultiPolygon": 2}
+# Endings of names of reference systems, without blanks.
+WGS_84 = ("CRS84", "CRS84H", "4326", "4979", "WGS84")
+# In degrees, and equal within meters.
+NEAR_WGS_84 = ("4258", "ETRS89", "4269", "NAD83", "CRS83", "4283", "GDA94", "7844", "GDA2020")
 SYSTEM_PREFIX = re.compile(r"^(urn:(x-)?ogc:def:crs:|https?://www\.opengis\.net/(def/crs/|gml/srs/))", re.IGNORECASE)
 
 
@@ -67,8 +73,8 @@ def read_geojson(text: str, limits: Limits = UPLOADED, reading: TableFormat = RE
 def outlines_of(data: bytes) -> FloatArray:
     """Return the lines and the borders of areas in a GeoJSON file, as (p, 2) longitudes and latitudes.
 
-    A row of NaN stands between two lines. Points and properties are left out. Raises TableError for a file without
-    lines, of other coordinates than degrees, or beyond the limits of a background.
+    A row of NaN separates two lines. Points and properties are left out. Raises TableError for a file without lines,
+    with coordinates that are not degrees, or beyond the limits of a background.
     """
     if len(data) > MOST_OUTLINE_BYTES:
         raise TableError(
@@ -103,7 +109,7 @@ def outlines_of(data: bytes) -> FloatArray:
 
 
 def _geometries(whole: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    """Yield every geometry of a collection, a feature or a geometry; what is none is left out."""
+    """Yield every geometry of a collection, a feature or a geometry; other objects are left out."""
     waiting: list[tuple[object, int]] = [(whole, 0)]
     while waiting:
         each, depth = waiting.pop()
@@ -123,7 +129,7 @@ def _geometries(whole: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
 
 
 def _position(place: object) -> tuple[float, float]:
-    """Return longitude and latitude of a line's place. Raises TableError for what is none on Earth."""
+    """Return longitude and latitude of a line's place. Raises TableError if it is not a place on Earth."""
     if isinstance(place, list) and len(place) >= 2 and _is_number(place[0]) and _is_number(place[1]):
         longitude, latitude = float(place[0]), float(place[1])
         if abs(longitude) <= MOST_LONGITUDE and abs(latitude) <= MOST_LATITUDE:
@@ -136,11 +142,12 @@ def _position(place: object) -> tuple[float, float]:
 
 
 def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple[str, ...]]:
-    """Return the object that a text is, and a note on its coordinates where they are not exactly of WGS 84."""
+    """Return the object in a text, and a note about its coordinates if they are not exactly WGS 84."""
     try:
-        # A number of more than MAX_DIGITS digits would take a time that grows with their square.
+        # A number with more than MAX_DIGITS digits would take time that grows with the square of their number.
         whole = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < MAX_DIGITS else float(digits))
-    except (ValueError, RecursionError) as error:  # also one that is nested a thousand times
+    # Also raised for an object that is nested a thousand times.
+    except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data" and text[error.pos] in "{[":
             raise TableError(f"The file was JSON lines, not GeoJSON. Save its records as CSV. {way_out}") from None
         raise TableError(f"The file looked like JSON but was damaged or nested too deeply. {way_out}") from None
@@ -166,9 +173,9 @@ def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple
 
 
 def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tuple[str, ...]]:
-    """Return one feature for each point of a collection, feature or geometry, and a note where one has several.
+    """Return one feature for each point of a collection, feature or geometry, and a note if one has several points.
 
-    A feature of no point has no geometry. Raises TableError where there is no feature.
+    A feature without points has no geometry. Raises TableError if there is no feature.
     """
     kind = whole.get("type")
     if kind == "FeatureCollection":
@@ -183,7 +190,8 @@ def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tup
         raise TableError(f"The file was GeoJSON without a feature, but it must have at least one. {WAY_OUT}")
     limits.refuse_size(len(features), 2)
     single: list[object] = []
-    several = []  # numbers of points
+    # Numbers of points.
+    several = []
     for feature in features:
         geometry = feature.get("geometry") if isinstance(feature, Mapping) else None
         if not isinstance(geometry, Mapping) or geometry.get("type") != "MultiPoint":
@@ -207,7 +215,7 @@ def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tup
 
 
 def _coordinates(feature: object, place: int) -> tuple[str, str, bool]:
-    """Return longitude and latitude as written, empty for a feature without a place, and whether it has a height."""
+    """Return longitude and latitude as text, empty for a feature without a place, and whether it has a height."""
     if not isinstance(feature, Mapping):
         raise TableError(f"Feature {place} of the file was no object. {WAY_OUT}")
     geometry = feature.get("geometry")
@@ -232,7 +240,7 @@ def _coordinates(feature: object, place: int) -> tuple[str, str, bool]:
 
 
 def _cells(properties: Mapping[str, object]) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """Yield the flat properties by name, as a table would have them, and whether they are numbers."""
+    """Yield the flat properties by name, in a table's form, and whether they are numbers."""
     for name, value in properties.items():
         if value is None:
             yield name, ("", False)

@@ -1,36 +1,37 @@
 """Parses CSV text, and cells of other formats, into named columns of numbers or text.
 
-**Layout.** What is not set by hand (`TableFormat`) is read off the first rows:
+**Layout.** Settings that are not made by hand (`TableFormat`) are inferred from the first rows:
 
-- The separator is the one under which most rows are as wide as the header. Of several, a comma is the last: it stands
-  in names and numbers, too. Blanks separate cells if every row then has as many cells, two of them numbers.
-- Rows above the header are narrower than the table, and the header has names: they are left out, with a note. A
+- The separator is the one under which most rows are as wide as the header. Among several such separators, a comma comes
+  last, because it also occurs in names and numbers. Blanks separate cells if every row then has equally many cells, two
+  of them numbers.
+- Rows above the header are narrower than the table, and the header has names. These rows are left out, with a note. A
   narrower row is the header itself, without the last names, if its words are above numbers and a record follows.
-- The first row is a header if one of its words stands above numbers. Otherwise it is a record if it holds nothing but
-  numbers, one with a fraction, or several; and if all of its words occur again below. Numbers that count up beside
-  words, as years do, are names.
+- The first row is a header if one of its words is above numbers. Otherwise it is a record if it contains only numbers,
+  a number with a fraction, or several numbers, and also if all of its words occur again below. Numbers that count up
+  beside words, like years, are names.
 
 **Numbers** have a decimal point (1234.5, 1,234.5) or a decimal comma (1234,5, 1.234,5); spaces and apostrophes may
-separate thousands in both (1 234.5, 1'234,5). Thousands come in groups of three after a digit that is no zero. A column
-holds numbers if one of the two notations fits every cell that is not missing; signs of a currency or of percent are
+separate thousands in both (1 234.5, 1'234,5). Thousands come in groups of three after a digit other than zero. A column
+contains numbers if one of the two notations fits every cell that is not missing; signs of a currency or of percent are
 left out if every cell has one.
 
-1. A column that only one notation fits is read in it: nothing else is possible for 12.50, 0.125 or 1,234,567.
-2. A column that both fit (1,240 beside 980) is read in the notation of the columns that only one fits, if those agree.
-   `Columns.doubts` says so if its own whole numbers speak against that, as in 3.
-3. If they do not agree, or if there are none, such columns are read in the likelier notation, and `Columns.doubts` says
-   so. A comma is likelier to separate thousands, a point to be a decimal sign. For a point, and for a comma where
-   semicolons separate cells, whole numbers in the same column decide: if in the middle they are more than 30 times as
-   large as the numbers that have the sign, as 980 is beside 1.240, the sign separates thousands. A comma without any
-   beside it is a decimal sign where semicolons separate cells.
+1. A column that only one notation fits is read in it: 12.50, 0.125 and 1,234,567 have no other reading.
+2. A column that both notations fit (1,240 beside 980) is read in the notation of the columns that only one fits, if
+   these columns agree. `Columns.doubts` reports it if the column's own whole numbers contradict that, as in 3.
+3. If they do not agree, or if there are none, such columns are read in the likelier notation, and `Columns.doubts`
+   reports it. A comma more often separates thousands, and a point is more often a decimal sign. For a point, and for a
+   comma if semicolons separate cells, whole numbers in the same column decide: if their median is more than 30 times as
+   large as that of the numbers with the sign, like 980 beside 1.240, the sign separates thousands. A comma without
+   whole numbers beside it is a decimal sign if semicolons separate cells.
 
 **Dates** (2024-05-01, with a time or without; 1.5.2024) become days since DAY_ZERO, as spreadsheets count them, if
-every cell of a column is one that there is in the calendar. Times with a zone are brought to UTC.
+every cell of a column is in the calendar. Times with a zone are brought to UTC.
 
 **Text** is every other column. A note gives the reason for each of them.
 
 So the notation depends on all cells of a file, and a guarantee takes it as given. `TableFormat` sets it by hand, as a
-public input. Numbers that a format stores as numbers have no part in this.
+public input. Numbers that a format stores as numbers are not involved.
 """
 
 import csv
@@ -68,24 +69,31 @@ from dpviz.data.files import (
 )
 from dpviz.data.geography import most_degrees
 
-SNIFFED = 1_000_000  # characters in which the header must end
+# Characters in which the header must end.
+SNIFFED = 1_000_000
 SNIFFED_ROWS = 50
-HEADER_PROBED = 1_000  # rows below the first one in which its words are looked for
-# A file of one column has no separator; the unit separator occurs in no text, so commas in it stay decimal.
+# Rows below the first one in which its words are looked up.
+HEADER_PROBED = 1_000
+# A file of one column has no separator. The unit separator occurs in no text, so commas in the column remain decimal.
 UNUSED = "\x1f"
-SHOWN_CELLS, MOST_LINE = 6, 80  # of a line that is shown; characters
-YEARS = range(1500, 2201)  # that a header may count, ours
+# Maximum number of cells and characters of a line that is shown.
+SHOWN_CELLS, MOST_LINE = 6, 80
+# Years that a header may count. Our choice.
+YEARS = range(1500, 2201)
 DRAWN = re.compile(r"|:-+:?|-+:|-{3,}")
 NAMES_ROWS = re.compile(r"(^|[_\W])(name|id|key|nr|no|number|person|place|country|city|town|state|region|date|time)$")
 BY_HAND = "set separator or header row by hand"
 
 POINT, COMMA = ".", ","
-SPACES = " \u00a0\u2007\u2009\u202f"  # also those that do not break, are thin, or both
+# Includes spaces that do not break, are thin, or both.
+SPACES = " \u00a0\u2007\u2009\u202f"
 APOSTROPHES = "'’"
 OTHER = {POINT: COMMA, COMMA: POINT}
 SIGN_NAMES = {POINT: "point", COMMA: "comma"}
-STEP = 30.0  # about the root of 1000, ours: which of two readings brings whole numbers nearer to the others
-PROBED = 100  # cells that are looked at before all are
+# About the root of 1000. It decides which of two readings brings whole numbers closer to the others. Our choice.
+STEP = 30.0
+# Cells that are checked before all cells are.
+PROBED = 100
 GROUPING = rf"[.,{SPACES}{APOSTROPHES}]"
 BLANK = rf"[\s{SPACES}]?"
 CURRENCY = r"[$€£¥]"
@@ -95,32 +103,40 @@ ZONE = r":[0-9.]+[+-][0-9]{2}:?[0-9]{2}$"
 INFINITE = r"[+-]?inf(?:inity)?"
 MISSING_CELLS = frozenset({"", "na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>", "n.a.", "(null)", r"\n"})
 MISSING_CELLS |= {".", "..", "...", "…", "-", "--", "---", "–", "—", "?", ":"}
-MISSING_CELLS |= {"#div/0!", "#null!", "#value!", "#ref!", "#name?", "#num!", "#n/a"}  # of spreadsheets
-MISSING_CELLS |= {"#nv", "#wert!", "#bezug!", "#zahl!"}  # of German ones
+# Errors of spreadsheets.
+MISSING_CELLS |= {"#div/0!", "#null!", "#value!", "#ref!", "#name?", "#num!", "#n/a"}
+# Errors of German spreadsheets.
+MISSING_CELLS |= {"#nv", "#wert!", "#bezug!", "#zahl!"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where a table begins in a text, and how it is cut into cells."""
+    """The beginning of a table in a text, and its division into cells."""
 
-    fit: tuple[float, bool, int]  # how well the separator fits the text, higher is better
+    # Fit of the separator to the text; higher is better.
+    fit: tuple[float, bool, int]
     sep: str
     n_columns: int
-    begin: int  # of the header in the text, characters
-    n_above: int  # rows above it
-    has_row_names: bool  # the header lacks the name of the first column
-    lines: tuple[str, ...]  # the first ones, as a person sees them
+    # Position of the header in the text, characters.
+    begin: int
+    # Number of rows above the header.
+    n_above: int
+    # Whether the header lacks the name of the first column.
+    has_row_names: bool
+    # The first lines, as shown to a person.
+    lines: tuple[str, ...]
 
 
 def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
-    """Split `text` into columns. Raises TableError when it is no table of at least one record within `limits`."""
+    """Split `text` into columns. Raises TableError unless it is a table of at least one record within `limits`."""
     text = text.lstrip("\r\n")
     sep = reading.sep
-    if match := re.match(r"sep=(.)\r?\n", text, flags=re.IGNORECASE):  # a first line that spreadsheets write
+    # A first line that spreadsheets write.
+    if match := re.match(r"sep=(.)\r?\n", text, flags=re.IGNORECASE):
         if match[1] not in SEPARATORS:
             raise TableError(f"The file declared the separator {quoted(match[1])}, but it must be , ; | or a tab.")
         sep, text = match[1] if sep is None else sep, text[match.end() :].lstrip("\r\n")
-    # Without a separator it is the one under which most of the first rows are as wide as the header.
+    # By default, it is the separator under which most of the first rows are as wide as the header.
     if sep is None:
         layouts = [_layout(text, reading, each) for each in SEPARATORS]
         wide = [each for each in layouts if each.n_columns > 1]
@@ -137,7 +153,8 @@ def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF)
             cells.iloc[0] = ["", *cells.iloc[0].tolist()[:-1]]
             notes = ("The header has one name less than rows have cells, so the first column has row names.",)
         return _named(cells, layout.lines, layout.n_above, notes, layout.sep, (), reading)
-    except TableError as error:  # another row for the names may be the way out
+    # A different row for the names may be the way out.
+    except TableError as error:
         error.beginning = Beginning(nonprivate_lines=layout.lines)
         raise
 
@@ -147,7 +164,8 @@ def parse_cells(
 ) -> Columns:
     """Make columns of stripped strings (rows, columns) with a header; raises TableError without a record.
 
-    `stored` has for each column which cells are numbers of the format itself, not text (see `typed`); () if none are.
+    `stored` marks, for each column, the cells that are numbers of the format itself, not text (see `typed`); () if
+    there are none.
     """
     most = SNIFFED_ROWS + (reading.header if isinstance(reading.header, int) else 0)
     first = cells.iloc[:most].to_numpy(dtype=object).tolist()
@@ -170,10 +188,10 @@ def _named(
     stored: Sequence[NDArray[np.bool_]],
     reading: TableFormat,
 ) -> Columns:
-    """Take the names from row 0 where it is a header, leave out empty rows, and make columns."""
+    """Take the names from row 0 if it is a header, leave out empty rows, and make columns."""
     names, more, has_header = _header(cells, reading)
     first = cells.iloc[:SNIFFED_ROWS].to_numpy(dtype=object).tolist()
-    # The line below the names of a table that was drawn with characters.
+    # The line below the names of a table drawn with characters.
     lines_drawn = np.array([all(map(DRAWN.fullmatch, row)) and sum(map(bool, row)) > 1 for row in first])
     keep = ~(cells == "").all(axis=1).to_numpy()
     keep[: len(first)] &= ~lines_drawn
@@ -193,22 +211,23 @@ def _named(
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Write the first rows as a person sees them, each in one short line."""
+    """Write the first rows for a person, each in one short line."""
     filled = (", ".join([cell for cell in row if cell][:SHOWN_CELLS]) for row in rows)
     return tuple(" ".join(line[:MOST_LINE].split()) for line in filled)
 
 
 def _are_separated_by_blanks(text: str, *, is_alone: bool) -> bool:
-    """Whether blanks cut the first rows into as many cells, and numbers among them.
+    """Return True if blanks cut the first rows into equally many cells, with numbers among them.
 
-    Two cells of every record are numbers, and all cells if the text has other separators (not `is_alone`).
+    At least two cells of every record must be numbers, and all cells if the text has other separators (not `is_alone`).
     """
     rows = [line.split() for line in text[:SNIFFED].splitlines()[: SNIFFED_ROWS + 1] if line.strip()][:SNIFFED_ROWS]
     widths, records = {len(row) for row in rows}, rows[1:]
     if len(rows) < 2 or len(widths) > 1 or widths == {1} or '"' in text[:SNIFFED]:
         return False
     counts = [sum(number_of(cell) is not None for cell in row) for row in records]
-    whole = all(number_of(" ".join(row)) is not None for row in records)  # blanks between thousands
+    # Blanks separate thousands.
+    whole = all(number_of(" ".join(row)) is not None for row in records)
     return not whole and min(counts) >= (2 if is_alone else max(widths))
 
 
@@ -227,9 +246,9 @@ def _layout(text: str, reading: TableFormat, sep: str) -> _Layout:
 
 
 def _n_above(rows: Sequence[tuple[int, Sequence[str]]], reading: TableFormat) -> int:
-    """Return how many rows stand above the header, as set or as read off; raises TableError beyond the last.
+    """Return the number of rows above the header, as set or inferred; raises TableError beyond the last row.
 
-    Read off, they are narrower than the table; 0 where that is not sure.
+    Without the setting, they are the rows narrower than the table; 0 if that is uncertain.
     """
     if reading.header is None:
         return 0
@@ -258,10 +277,10 @@ def _n_above(rows: Sequence[tuple[int, Sequence[str]]], reading: TableFormat) ->
 
 
 def _lacks_last_names(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Whether a narrow row is a header without its last names, and not a title of the table below it.
+    """Return True if a narrow row is a header without its last names, and not a title of the table below it.
 
-    It has several words, one of them above numbers, and the numbers of the next row are among those below, as a
-    record's are and names that are years are not.
+    It has several words, one of them above numbers, and the numbers of the next row are among the numbers below it.
+    That is true for a record's numbers, but not for names that are years.
     """
     names = row[: _width(row)]
     if len(names) < 2 or not all(names) or any(number_of(cell) is not None for cell in names):
@@ -284,7 +303,7 @@ def _lacks_last_names(row: Sequence[str], below: Sequence[Sequence[str]]) -> boo
 
 
 def _first_rows(text: str, separator: str, reading: TableFormat) -> list[tuple[int, list[str]]]:
-    """Return where each of the first rows begins that has a cell, and its cells, up to one too large to sniff."""
+    """Return the position and the cells of each of the first rows with a cell, up to a row too large to sniff."""
     rows: list[tuple[int, list[str]]] = []
     ends = [0]
 
@@ -315,19 +334,19 @@ def _width(row: Sequence[str]) -> int:
 
 
 def _is_whole(rows: Sequence[Sequence[str]], place: int) -> bool:
-    """Whether all cells of a column are digits, as the parts of a number are around a decimal comma."""
+    """Return True if all cells of a column are digits, like the parts of a number around a decimal comma."""
     return all(re.fullmatch("-?[0-9]+", row[place]) for row in rows)
 
 
 def _has_row_names(table: Sequence[Sequence[str]]) -> bool:
-    """Whether the header has no name for the numbers or texts that count the rows, as R writes tables."""
+    """Return True if the header has no name for the numbers or texts that count the rows, as in R's tables."""
     header, below = table[0], table[1:]
     if len(header) < 2 or len(below) < 2 or any(len(row) != len(header) + 1 or not row[-1] for row in below):
         return False
     first = [row[0] for row in below]
     counted = first == [str(i) for i in range(1, len(first) + 1)]
     words = all(number_of(cell) is None and cell for cell in first) and len(set(first)) == len(first)
-    # The header names the first column, so the last name is missing, or decimal commas have no quotes.
+    # The header names the first column. So the last name is missing, or decimal commas have no quotes.
     is_named = NAMES_ROWS.search(header[0].lower()) is not None
     constant = [len({row[i] for row in below}) == 1 and _is_whole(below, i) for i in range(len(header) + 1)]
     has_points = any("." in cell for row in below for cell in row)
@@ -344,7 +363,7 @@ def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
     most = n_lines if limits.n_rows is None else limits.n_rows
     limits.refuse_size(min(n_lines, most), n_columns)
     try:
-        # One more column than the header has catches rows that are too long; names keep pandas from guessing.
+        # One column more than the header catches rows that are too long; names prevent pandas from guessing.
         frame = pd.read_csv(
             io.StringIO(text),
             sep=r"\s+" if layout.sep == " " else layout.sep or UNUSED,
@@ -357,7 +376,8 @@ def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
             nrows=most + 2,
         )
     except (ValueError, OverflowError, csv.Error) as error:
-        message = str(error)  # may hold cells
+        # The message can contain cells.
+        message = str(error)
         if match := re.search(r"Expected \d+ fields in line (\d+), saw \d+", message):
             raise _too_long(layout.n_above + int(match[1]), n_columns) from None
         raise TableError(
@@ -383,7 +403,7 @@ def _too_long(row: int, n_columns: int) -> TableError:
 
 
 def _header(cells: pd.DataFrame, reading: TableFormat) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    """Return unique column names, notes on what was changed, and whether row 0 is a header at all."""
+    """Return unique column names, notes about changes, and whether row 0 is a header at all."""
     first, *below = cells.iloc[: HEADER_PROBED + 1].to_numpy(dtype=object).tolist()
     is_record = reading.header is None or (reading.header == "infer" and _is_record(first, below))
     if is_record:
@@ -398,7 +418,7 @@ def _header(cells: pd.DataFrame, reading: TableFormat) -> tuple[tuple[str, ...],
 
 
 def _is_record(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row of a table is a record, by its own cells and those of the rows below."""
+    """Return True if the first row of a table is a record, judged by its own cells and the rows below."""
     values = [number_of(cell) for cell in first]
     numbers = [value for value in values if value is not None]
     words = [i for i, cell in enumerate(first) if values[i] is None and cell.lower() not in MISSING_CELLS]
@@ -407,10 +427,11 @@ def _is_record(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     for i in words:
         cells = [row[i] for row in below[:SNIFFED_ROWS] if i < len(row) and row[i].lower() not in MISSING_CELLS]
         if cells and all(number_of(cell) is not None for cell in cells):
-            return False  # a word above numbers
+            # A word above numbers.
+            return False
     again = [any(i < len(row) and row[i] == first[i] for row in below) for i in words]
     if not numbers:
-        # A header that a file repeats has names that differ; values of one column often do not.
+        # A repeated header has different names; values of one column often repeat.
         is_repeated = len(set(first)) == len(first) and any(list(row) == list(first) for row in below)
         return bool(words) and all(again) and not is_repeated
     if (words or not first[0]) and _count_up(numbers):
@@ -419,13 +440,13 @@ def _is_record(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_counted(first: Sequence[str]) -> bool:
-    """Whether a row is the header that pandas writes for an array: 0, 1, 2, with or without a nameless index."""
+    """Return True if a row is pandas' header of an array: 0, 1, 2, with or without a nameless index."""
     counted = first[1:] if first[0] == "" else first
     return len(first) > 1 and list(counted) == [str(i) for i in range(len(counted))]
 
 
 def _count_up(numbers: Sequence[float]) -> bool:
-    """Whether numbers count up as names do: from 0 or 1 by ones, in three or more equal steps, or as years."""
+    """Return True if numbers count up like names: from 0 or 1 by ones, in three or more equal steps, or as years."""
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     if not all(step > 0.0 for step in steps):
         return False
@@ -436,9 +457,9 @@ def _count_up(numbers: Sequence[float]) -> bool:
 
 
 def column_names(header: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return printable, unique names for columns, and notes on what was changed.
+    """Return printable, unique names for columns, and notes about changes.
 
-    An empty name becomes the column's place, and repeated ones are numbered.
+    An empty name becomes the column's place, and repeated names are numbered.
     """
     lines = ("".join(character if character.isprintable() else " " for character in cell) for cell in header)
     cleaned = [" ".join(line.split())[:60].strip() for line in lines]
@@ -458,7 +479,7 @@ def column_names(header: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(names), tuple(notes)
 
 
-# What most cells of a column of text may look like, and the way out.
+# Possible looks of most cells in a column of text, and the way out.
 TIME = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?"
 LOOKS = {
     r"[0-9]{1,4}/[0-9]{1,2}/[0-9]{1,4}(?:\s.*)?": ("its dates have slashes", "Write them like 2024-12-31."),
@@ -487,26 +508,32 @@ class _Column:
     """A column of text, and the notations that fit it."""
 
     name: str
-    cells: "pd.Series[Any]"  # (n,) as written
+    # Cells as in the file, (n,).
+    cells: "pd.Series[Any]"
     missing: NDArray[np.bool_]  # (n,)
-    stored: NDArray[np.bool_]  # (n,) numbers of the format itself
-    counted: NDArray[np.bool_]  # (n,) cells that have to be numbers: neither missing, infinite nor stored
-    numerals: "pd.Series[Any]"  # the counted ones, without signs of a currency or of percent
-    fits: tuple[str, ...]  # decimal signs of the notations that fit all of them
+    # Numbers of the format itself, (n,).
+    stored: NDArray[np.bool_]
+    # Cells that must be numbers: neither missing, infinite nor stored, (n,).
+    counted: NDArray[np.bool_]
+    # The counted cells, without signs of a currency or of percent.
+    numerals: "pd.Series[Any]"
+    # Decimal signs of the notations that fit all of them.
+    fits: tuple[str, ...]
     notes: tuple[str, ...]
-    why_text: str = ""  # the reason for text, if its cells look like numbers
+    # Reason for text, if the column's cells look like numbers.
+    why_text: str = ""
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the column holds numbers, finite or not."""
+        """True if the column contains numbers, finite or not."""
         return bool(self.fits) and not self.missing.all()
 
     def has(self, pattern: str) -> bool:
-        """Whether any of the numerals has `pattern` in it."""
+        """Return True if any of the numerals contains `pattern`."""
         return bool(self.numerals.str.contains(pattern, regex=True).any())
 
     def values(self, decimal: str) -> FloatArray:
-        """Return the cells (n,) as the nearest floats, NaN where there is no finite number; may be infinite."""
+        """Return the cells (n,) as the nearest floats, NaN if they are not numbers; may be infinite."""
         values = np.full(len(self.cells), np.nan)
         values[self.counted] = _floats(self.numerals, decimal)
         if self.stored.any():
@@ -514,7 +541,7 @@ class _Column:
         return values
 
     def text_notes(self, reading: TableFormat) -> list[str]:
-        """Return the reason for text, if the column is empty or has digits."""
+        """Return the reason for text if the column is empty or has digits."""
         name, numerals = quoted(self.name), self.numerals
         if self.missing.all():
             return [f"Column {name} is empty."]
@@ -548,8 +575,8 @@ def typed(
 ) -> Columns:
     """Make columns of stripped strings (rows, columns) numbers if all their cells are numbers, text otherwise.
 
-    `sep` is what separates cells, "" where a format needs nothing for it. `stored` has for each column which cells
-    (rows,) are numbers of the format itself, with a decimal point; () if none are.
+    `sep` separates cells; "" if a format does not need it. `stored` marks, for each column, the cells (rows,) that are
+    numbers of the format itself, with a decimal point; () if there are none.
     """
     columns = [
         _column(name, cells[key].reset_index(drop=True), stored[place] if stored else None, reading)
@@ -564,7 +591,8 @@ def typed(
     numbers: dict[str, FloatArray] = {}
     texts: dict[str, Texts] = {}
     dates: list[str] = []
-    words: list[str] = []  # columns of text without digits
+    # Columns of text without digits.
+    words: list[str] = []
     sentences = [*notes, *_notation_notes(numeric, decimals)]
     for column in columns:
         if column.is_numeric:
@@ -578,7 +606,8 @@ def typed(
             why = column.text_notes(reading)
             sentences.extend(why)
             words += [] if why else [column.name]
-    if proved:  # by other columns: it may not be true of one whose whole numbers are far larger
+    # Other columns prove the notation. It may be wrong for a column whose whole numbers are far larger.
+    if proved:
         doubtful = [column for column in doubtful if column.has(rf"\{shared}") and _separates_thousands(column, shared)]
     doubts = () if reading.decimal is not None else _doubts(doubtful, shared)
     if words:
@@ -594,7 +623,7 @@ def typed(
 
 @cache
 def number_pattern(decimal: str, thousands: str | None = None) -> str:
-    """Return the pattern of numbers with this decimal sign; `thousands` is what separates them, None any other sign."""
+    """Return the pattern of numbers with this decimal sign; `thousands` separates them, None means any other sign."""
     signs = (OTHER[decimal], " ", "'") if thousands is None else (thousands,) if thousands else ()
     alike = {" ": SPACES, "'": APOSTROPHES}
     groups = "|".join(rf"(?:[{alike.get(sign, sign)}][0-9]{{3}})+" for sign in signs)
@@ -603,7 +632,7 @@ def number_pattern(decimal: str, thousands: str | None = None) -> str:
 
 
 def number_of(text: str, decimal: str = POINT) -> float | None:
-    """Return the number that `text` is, None for anything else; `decimal` decides where both notations fit."""
+    """Return the number in `text`, None for anything else; `decimal` decides if both notations fit."""
     fits = [sign for sign in (decimal, OTHER[decimal]) if re.fullmatch(number_pattern(sign), text)]
     if not fits:
         return None
@@ -611,7 +640,7 @@ def number_of(text: str, decimal: str = POINT) -> float | None:
 
 
 def _days(column: "_Column") -> FloatArray | None:
-    """Return a column of dates as days (n,), None where any cell is none."""
+    """Return a column of dates as days (n,), or None if any cell is not a date."""
     cells = column.cells[~column.missing]
     if column.stored.any() or not len(cells) or not _all(cells, f"{ISO_DATE}|{DOTTED_DATE}"):
         return None
@@ -627,12 +656,12 @@ def _days(column: "_Column") -> FloatArray | None:
 
 
 def is_ambiguous(text: str) -> bool:
-    """Whether `text` is two numbers: one with a decimal point, another one with a decimal comma."""
+    """Return True if `text` is two numbers: one with a decimal point, a different one with a decimal comma."""
     return number_of(text, POINT) != number_of(text, COMMA)
 
 
 def _column(name: str, cells: "pd.Series[Any]", stored: NDArray[np.bool_] | None, reading: TableFormat) -> _Column:
-    """Leave out what all cells have around their numbers, and find the notations that fit."""
+    """Remove signs that all cells have around their numbers, and find the notations that fit."""
     lower = cells.str.lower()
     missing = lower.isin(MISSING_CELLS).to_numpy(dtype=bool)
     finite_ones = ~(missing | lower.str.fullmatch(INFINITE).to_numpy(dtype=bool))
@@ -662,7 +691,7 @@ def _column(name: str, cells: "pd.Series[Any]", stored: NDArray[np.bool_] | None
 
 
 def _all(cells: "pd.Series[Any]", pattern: str) -> bool:
-    """Whether every cell fits `pattern`; a column of text is known by its first cells."""
+    """Return True if every cell fits `pattern`. The first cells identify a column of text."""
     first, rest = cells.iloc[:PROBED], cells.iloc[PROBED:]
     fits = bool(first.str.fullmatch(pattern).all())
     return fits and (rest.empty or bool(rest.str.fullmatch(pattern).all()))
@@ -680,7 +709,7 @@ def _likelier(doubtful: Sequence[_Column], sep: str) -> str:
 
 
 def _separates_thousands(column: _Column, sign: str) -> bool:
-    """Whether whole numbers of a column are as large as if `sign` separated thousands in its other numbers."""
+    """Return True if a column's whole numbers are as large as if `sign` separated thousands in its other numbers."""
     has_sign = column.numerals.str.contains(sign, regex=False)
     whole, others = (np.abs(_floats(column.numerals[rows], sign)) for rows in (~has_sign, has_sign))
     whole = whole[whole > 0]
@@ -695,7 +724,7 @@ def _floats(numerals: "pd.Series[Any]", decimal: str) -> FloatArray:
 
 
 def finite(name: str, values: FloatArray, missing: NDArray[np.bool_]) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return `values` (n,) with NaN for infinite ones, and a note when there were some that were not `missing` (n,)."""
+    """Return `values` (n,) with NaN for infinite ones, and a note if some of these were not `missing` (n,)."""
     is_finite = np.isfinite(values)
     n_infinite = int((~is_finite & ~missing).sum())
     note = (f"Column {quoted(name)} has {n_infinite} infinite cells, which count as missing.",) if n_infinite else ()
@@ -703,7 +732,7 @@ def finite(name: str, values: FloatArray, missing: NDArray[np.bool_]) -> tuple[F
 
 
 def _notation_notes(numeric: Sequence[_Column], decimals: Mapping[str, str]) -> list[str]:
-    """Say where commas were decimal signs, and where signs between thousands were left out."""
+    """Report decimal commas, and separators of thousands that were removed."""
     commas = [each.name for each in numeric if decimals[each.name] == COMMA and each.has(COMMA)]
     points = [each.name for each in numeric if decimals[each.name] == POINT and each.has(r"\.")]
     grouped = [each.name for each in numeric if each.has(f"[{OTHER[decimals[each.name]]}{SPACES}{APOSTROPHES}]")]
@@ -717,7 +746,7 @@ def _notation_notes(numeric: Sequence[_Column], decimals: Mapping[str, str]) -> 
 
 
 def _doubts(doubtful: Sequence[_Column], decimal: str) -> tuple[str, ...]:
-    """Say what else the numbers of the `doubtful` columns could be, without a cell of them."""
+    """Report the other possible reading of the `doubtful` columns, without any of their cells."""
     sentences = []
     for sign, name in SIGN_NAMES.items():
         columns = [each.name for each in doubtful if each.has(rf"\{sign}")]

@@ -1,9 +1,10 @@
 """Parses one sheet of a workbook with calamine, within the limits of what it unpacks to.
 
-The reader does not bound its memory itself: the archive's list is checked before it runs, uploads are read in a
-process with limits (`dpviz.data.confined`), and rows are counted as they come. Dates are written as in CSV, so they
+The reader does not limit its memory itself. So the archive's list is checked before it runs, uploads are read in a
+process with limits (`dpviz.data.confined`), and rows are counted as they arrive. Dates are written as in CSV, so they
 are dates in a column and names in a header. Times of day, and dates before March 1900, become the numbers that
-x
+spreadsheets store. Formulas are read as their saved values, and error values as missing cells. Macros and links are
+never opened.
 """
 
 import io
@@ -37,19 +38,26 @@ from dpviz.data.files import (
 )
 from dpviz.data.parsing import parse_cells
 
-MAX_PARTS = 10_000  # files in the archive, ours; a workbook has a few dozen
-ENTRY_MAGIC = b"PK\x01\x02"  # of one file in the archive's list
-SPREAD = (
-    200_000_000  # cells between a sheet's corners: the reader makes room for all of them, and ends Python without it
-)
-FILLED_CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"[^>/]*>')  # of .xlsx; one that ends with "/>" is empty
-PIECE = 1 << 20  # bytes of a sheet that are looked at together
+# Maximum number of files in the archive. Our choice: a workbook has a few dozen.
+MAX_PARTS = 10_000
+# Signature of a file in the archive's list.
+ENTRY_MAGIC = b"PK\x01\x02"
+# Maximum number of cells between a sheet's corners: the reader reserves memory for all of them, and ends Python if
+# there is not enough.
+SPREAD = 200_000_000
+# A cell of .xlsx. A cell that ends with "/>" is empty.
+FILLED_CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"[^>/]*>')
+# Bytes of a sheet that are examined together.
+PIECE = 1 << 20
 LONGEST_TAG = 256
-MOST_WHOLE = 1e15  # below it every whole number is written without an exponent
-LEAP_BUG = datetime(1900, 3, 1)  # Excel counts a 29 February 1900, so that its days before are one less
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)  # an archive; RuntimeError: one with a password
+# Below it, every whole number is written without an exponent.
+MOST_WHOLE = 1e15
+# Excel counts a 29 February 1900, so its earlier days are smaller by one.
+LEAP_BUG = datetime(1900, 3, 1)
+# Errors of an archive. RuntimeError means that it has a password.
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 UNREADABLE = (CalamineError, *DAMAGED, OSError, ValueError, ArithmeticError)
-# Files in archives that are not workbooks, as patterns of their names.
+# Patterns of file names in archives that are not workbooks.
 OTHER_ARCHIVES = (
     (r"^word/", "a Word document"),
     (r"^ppt/", "a PowerPoint document"),
@@ -63,9 +71,9 @@ WAY_OUT = "Open it in a spreadsheet and save it as .xlsx or CSV again."
 
 
 def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF) -> Columns:
-    """Read a visible sheet of a workbook (.xlsx, .ods), by its name or the first one.
+    """Read a visible sheet of a workbook (.xlsx, .ods), by its name, or the first one.
 
-    Raises TableError where there is none within `limits`.
+    Raises TableError if there is none within `limits`.
     """
     names: tuple[str, ...] = ()
     try:
@@ -86,11 +94,13 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
         if cells.empty:
             raise TableError(f"The sheet {quoted(chosen)} was empty, but it must hold a header and records. {WAY_OUT}")
         columns = parse_cells(cells, list(stored.T), reading)
-    except TableError as error:  # another sheet may be the way out
+    # A different sheet may be the way out.
+    except TableError as error:
         error.beginning = replace(error.beginning, sheets=names)
         raise
     except BaseException as error:
-        # A panic of the reader is no Exception and has no type to name. Messages of the reader can hold cells.
+        # A panic in the reader is not an Exception and has no named type. The reader's messages can contain cell
+        # values.
         if not isinstance(error, UNREADABLE) and type(error).__name__ != "PanicException":
             raise
         raise TableError(f"The workbook could not be read: it is damaged, cut off or locked. {WAY_OUT}") from None
@@ -102,7 +112,7 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
 
 
 def _refuse_archive(data: bytes, limits: Limits) -> None:
-    """Raise TableError for an archive of too many files, or of more than the limits by its own list."""
+    """Raise TableError for an archive with too many files, or beyond the limits according to its own list."""
     if data.count(ENTRY_MAGIC) > MAX_PARTS:
         raise TableError(f"The archive lists more than {MAX_PARTS} files, but a workbook has a few dozen. {WAY_OUT}")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -129,7 +139,7 @@ def _refuse_other_kinds(archive: zipfile.ZipFile) -> None:
 
 
 def _refuse_spread(sheet: IO[bytes]) -> None:
-    """Raise TableError for a sheet with cells so far apart that the room between them is larger than memory."""
+    """Raise TableError for a sheet whose cells are so far apart that the space between them exceeds memory."""
     rows, columns, end = {0}, {b""}, b""
     while piece := sheet.read(PIECE):
         text = end + piece
@@ -147,11 +157,13 @@ def _refuse_spread(sheet: IO[bytes]) -> None:
 
 
 def _cells(sheet: CalamineSheet, limits: Limits) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
-    """Return the rows that hold something as stripped strings (rows, columns), and which cells are stored numbers."""
+    """Return the rows with contents as stripped strings (rows, columns), and a mask of cells with stored numbers."""
     rows: list[list[str]] = []
     stored = bytearray()
-    n_characters = 0  # one long shared string can stand in every cell
-    left = [""] * (sheet.start or (0, 0))[1]  # empty columns, which the reader leaves out
+    # One long shared string can be in every cell.
+    n_characters = 0
+    # Empty columns, which the reader leaves out.
+    left = [""] * (sheet.start or (0, 0))[1]
     width = len(left) + sheet.width
     for row in sheet.iter_rows():
         written = [*left, *[_WRITTEN[type(cell)](cell) for cell in row]]
@@ -171,19 +183,19 @@ def _cells(sheet: CalamineSheet, limits: Limits) -> tuple[pd.DataFrame, NDArray[
 
 
 def _number(value: float) -> str:
-    """Write a number as a sheet shows it: whole ones without a fraction."""
+    """Write a number like a sheet: whole numbers without a fraction."""
     return str(int(value)) if abs(value) < MOST_WHOLE and value == int(value) else repr(value)
 
 
 def _written_date(day: date) -> str:
-    """Write a date as in CSV; one of the first days of Excel, as hours beyond a day are, as a number."""
+    """Write a date as in CSV. One of Excel's first days, which can also be hours beyond a day, becomes a number."""
     moment = day if isinstance(day, datetime) else datetime.combine(day, time())
     if DAY_ZERO <= moment < LEAP_BUG:
         return _number((moment - DAY_ZERO) / timedelta(days=1) - (moment > DAY_ZERO))
     return moment.isoformat(sep=" ").removesuffix(" 00:00:00")
 
 
-# How a cell is written, by its type.
+# Function that writes a cell, by its type.
 _NUMBERS: dict[type, Callable[..., str]] = {
     float: _number,
     int: str,
