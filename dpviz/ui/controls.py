@@ -43,7 +43,7 @@ _EPSILON = served("epsilon", styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
 HINT = "Triangles mark real deployments."
 DEPLOYED = "Real deployments, by their ε. They are not comparable one to one."
-LEFT, RIGHT = "noisy, private", "exact"
+LEFT, RIGHT = "noisy, private", "accurate"
 
 
 def epsilon_slider(

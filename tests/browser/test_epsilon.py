@@ -24,7 +24,7 @@ def slider(page: Page, server: Server) -> Locator:
 def test_arrow_keys_change_the_value_and_keep_the_focus_and_words_say_what_it_means(
     page: Page, slider: Locator
 ) -> None:
-    assert slider.locator(".ends span").all_text_contents() == ["noisy, private", "exact"]
+    assert slider.locator(".ends span").all_text_contents() == ["noisy, private", "accurate"]
     thumb = slider.get_by_role("slider", name="Privacy budget \u03b5")
     expect(page.get_by_text("epsilon: 1.0")).to_be_visible()
     thumb.focus()
