@@ -61,13 +61,6 @@ def test_little_to_cluster_gives_centers_in_the_box(name, d):
             assert release.noisy_counts is None or np.isfinite(release.noisy_counts).all(), title
 
 
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
-def test_records_outside_count_where_they_are_clipped(name):
-    points, box = np.random.default_rng(0).normal(0.5, 1.0, (200, 2)), Box.cube(0.0, 1.0, 2)
-    outside, clipped = (run(name, p, box, seed=3).release.centers for p in (points, box.clip(points)))
-    assert np.array_equal(outside, clipped)
-
-
 def own_rules(name, d):
     """Return parameters with which a method does not follow the noisy number of records, or has another grid."""
     if name == "eugkm":

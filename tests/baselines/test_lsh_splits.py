@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from dpviz.accounting import PureEvent, SequenceEvent, delta_of, gdp_delta, pure_epsilon
+from dpviz.accounting import delta_of, gdp_delta, pure_epsilon
 from dpviz.baselines._base import SIZE_SHARE
 from dpviz.baselines.lsh_splits import (
     CENTER_SHARE,
@@ -18,7 +18,6 @@ from dpviz.baselines.lsh_splits import (
     MeanStep,
     Params,
     fit,
-    sides,
 )
 from dpviz.core import Adjacency, Box
 from dpviz.solvers import assign
@@ -98,27 +97,6 @@ def test_counts_sums_and_mean_bear_the_noise_of_the_plan(name):
     assert abs(np.abs(noise["level"]).mean() - size) <= 6 * size / math.sqrt(m)
     for wrong in (1.6 * size, size / 1.6):
         assert abs(np.abs(noise["level"]).mean() - wrong) > 6 * wrong / math.sqrt(m)
-
-
-@pytest.mark.parametrize("name", ADJACENCIES)
-def test_one_record_moves_a_level_by_what_its_event_says(name):
-    """With the released values held fixed: at epsilon = infinity with a public mean the tree is a fixed partition."""
-    rng = generator(5)
-    points, planes, mean = rng.random((60, 3)), rng.standard_normal((4, 3)), np.full(3, 0.5)
-    moves = []
-    for i in range(60):
-        other = np.delete(points, i, axis=0)
-        if name == "replace":
-            other = np.vstack([other, rng.random((1, 3))])
-        for level in range(1, 5):
-            counts = []
-            for records in (points, other):
-                bits = np.stack([sides(records - mean, plane) for plane in planes[:level]], axis=1)
-                counts.append(np.bincount(bits @ (2 ** np.arange(level)), minlength=16))
-            moves.append(np.abs(counts[0] - counts[1]).sum())
-    [event] = [e for e in run(points, adjacency=name).events if e.label.startswith("counts of level 3")]
-    assert max(moves) == (len(event.events) if isinstance(event, SequenceEvent) else 1)
-    assert isinstance(event, PureEvent) is (name == "add_remove")
 
 
 def recursive(records, planes, leaf_minimum, branch_minimum, level=0):
