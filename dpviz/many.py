@@ -110,7 +110,7 @@ class Comparison(Confidential):
 
     def __repr__(self) -> str:
         """Return methods and features in a line, with a hint at notices about the data, and nothing exact."""
-        hint = "; some columns or records were changed: see nonprivate_notices" if self.nonprivate_notices else ""
+        hint = "; on reading, left-out columns and clipping, see nonprivate_notices" if self.nonprivate_notices else ""
         return (
             f"<Comparison of {', '.join(self.names.values())} on {', '.join(self.feature_names)}: curator only{hint}>"
         )

@@ -161,8 +161,8 @@ class Table(Confidential):
         if features is None and self.text_columns:
             why = [note for note in self.notes if any(f" {quoted(name)}" in note for name in self.text_columns)]
             raise TableError(
-                f"Every column must be a number, but there is text in {listed(self.text_columns)}. "
-                f"{' '.join(why[:2])} {CHOOSE} {self._numeric_listed()}"
+                f"Every column must be a number, but there is text in {listed(self.text_columns)}. {' '.join(why[:2])} "
+                + CHOOSE.replace("'x', 'y'", listed(self.numeric_columns) or "'x', 'y'")
             )
         return self.nonprivate_columns.names if features is None else tuple(features)
 

@@ -101,7 +101,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     def __repr__(self) -> str:
         """Return the run in a line, with a hint for the curator at notices about the data, and nothing exact."""
-        hint = "; some columns or records were changed: see nonprivate_notices()" if self.nonprivate_reading else ""
+        hint = (
+            "; on reading, left-out columns and clipping, see nonprivate_notices()" if self.nonprivate_reading else ""
+        )
         return f"{self._line()}{hint}"
 
     def _line(self) -> str:
