@@ -1,4 +1,4 @@
-"""The same method with the noise on its sums forgotten: the tab Audit of its page finds out."""
+"""The same method without noise on its sums, which the tab Audit of its page detects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ TITLE = "Noisy means, one noise forgotten"
 
 @dataclass(frozen=True)
 class Params:
-    """What can be chosen; all of it is public."""
+    """Parameters of the method, all public."""
 
-    n_clusters: int = knob(5, "Clusters k", "How many centers.", low=1, high=12, minimum=1, maximum=100)
-    epsilon: float = knob(1.0, "Privacy budget ε", "Of all rounds.", low=0.05, high=20.0, minimum=1e-9, log=True)
-    n_rounds: int = knob(3, "Rounds", "How often the centers move.", low=1, high=10, minimum=1, maximum=100)
+    n_clusters: int = knob(5, "Clusters k", "Number of centers.", low=1, high=12, minimum=1, maximum=100)
+    epsilon: float = knob(1.0, "Privacy budget ε", "Total for all rounds.", low=0.05, high=20.0, minimum=1e-9, log=True)
+    n_rounds: int = knob(3, "Rounds", "Number of moves of each center.", low=1, high=10, minimum=1, maximum=100)
 
 
 def events(params: Params, d: int, step: int) -> tuple[LaplaceEvent, ...]:
@@ -31,7 +31,7 @@ def events(params: Params, d: int, step: int) -> tuple[LaplaceEvent, ...]:
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[MovedCenters]:
     """Yield the centers of each round, before and after their noise."""
-    unit = 2.0 * box.to_unit(box.clip(points)) - 1.0  # [-1, 1]^d: one record moves a sum by 1 at most
+    unit = 2.0 * box.to_unit(box.clip(points)) - 1.0  # [-1, 1]^d: one record moves a sum by at most 1
     centers = np.random.default_rng(0).uniform(-1.0, 1.0, (params.n_clusters, box.d))  # public
     for step in range(1, params.n_rounds + 1):
         counting, _ = events(params, box.d, step)
@@ -46,7 +46,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[CentersRelease, MovedCenters]:
-    """Release the centers of the last round. A record is in one cluster, so that a round costs its share once."""
+    """Release the centers of the last round. A record is in one cluster, so a round costs its share once."""
     trace = tuple(steps(points, box, params, rng=rng))
     claim = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, "Laplace noise on counts and sums, added up over rounds")
     spent = tuple(event for step in range(1, params.n_rounds + 1) for event in events(params, box.d, step))
