@@ -22,8 +22,10 @@ from dpviz.tables import Cell, Report, ResultTable, read_tables
 from dpviz.tools.audit.table import least
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
-AUDITED = ("mode", "published", "proved", "measured", "verdict", "pair")  # columns on a method's page
-MEASURED = ("method", *AUDITED[:-1], "runs", AUDITED[-1])  # on the page of all
+# Columns on a method's page.
+AUDITED = ("mode", "published", "proved", "measured", "verdict", "pair")
+# Columns on the page of all methods.
+MEASURED = ("method", *AUDITED[:-1], "runs", AUDITED[-1])
 
 
 def page(method: AnyMethod, picture: Picture | None) -> str:
@@ -81,7 +83,8 @@ def _proofs(method: AnyMethod) -> Iterator[str]:
 def spaced(lines: Sequence[str]) -> list[str]:
     """Return lines with a blank line above and below every list, which Markdown needs and docstrings omit."""
     found: list[str] = []
-    within = False  # a list
+    # Whether the line is within a list.
+    within = False
     for line in lines:
         item = ITEM.match(line) is not None
         begins, ends = item and not within, within and not item and line[:1].strip() != ""
@@ -174,7 +177,8 @@ def audit_table() -> str:
     (table,) = report.tables
     rows = [_shown(row) for row in table.rows]
     notes = "\n".join(f"- {note}" for note in table.notes)
-    head = f"---\nhide: [toc]\n---\n\n# {report.title}"  # the table needs the space
+    # The table needs the space of the table of contents.
+    head = f"---\nhide: [toc]\n---\n\n# {report.title}"
     made = f"{table.caption} `{report.command}` makes it."
     return "\n\n".join([head, made, _table(table, MEASURED, rows), notes])
 
