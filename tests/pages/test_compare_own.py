@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from dpviz.baselines.k_curve import private_curve
+from dpviz.core import attacker_odds
 from dpviz.mechanisms import SecretGenerator
+from dpviz.stories.panel import limit
 from dpviz.tools.compare import document, stage
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.frontier import NO_DATA
@@ -86,6 +88,18 @@ def test_where_as_many_centers_as_records_cost_nothing_no_cost_is_said(upload, k
     del known
     page = unit_bounds(upload(b"age,income\n0.1,0.2\n0.4,0.9\n0.8,0.3\n", **SU))
     assert set(page.compared["findings"]) == {stage.NO_COST}
+
+
+@pytest.mark.usefixtures("known")
+def test_every_limit_of_compare_counts_all_rows_of_a_person(upload):
+    """Four rows at ε = 1 are as one row at ε = 4: 99 in 100 instead of 74."""
+    page = unit_bounds(upload(CSV, **SU, compare_at="1.0", audience="public"))
+    one, three = (page.compared["epsilons"].index(each) for each in (1.0, 3.0))
+    assert "almost nothing" not in page.compared["findings"][three]
+    page.set("number_input", "Rows of one person, at most", 4)
+    assert "almost nothing" in page.compared["findings"][three]
+    (shown,) = (each["numbers"][one] for each in page.compared["maps"] if each["key"] == "dplloyd")
+    assert shown == [limit(attacker_odds(4.0)), "in 100"]
 
 
 @pytest.mark.usefixtures("known")

@@ -261,13 +261,14 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         if self.proved_level is None:
             return ()
         facts = []
-        if self.params.domain != "redraw" and self.words.box.d <= MAX_FEATURES:
+        # The best attack is known for one point alone.
+        if self.params.domain != "redraw" and self.words.box.d <= MAX_FEATURES and self.guarantee.rows == 1:
             variation = laplace_total_variation(self.params.epsilon, self.measure.radius, self.words.box.d)
             best = 100.0 * float(two_point_success(variation))
             words = odds(best) if self.is_free else at_most(best)
             why = f"Best attacker. Which of two places {self.measure.radius_words} apart is yours; a coin: 50 in 100."
             facts.append(Fact("On average over releases", words, why, True))
-        across = local_claim(self.words.box, self.params).epsilon
+        across = self.guarantee.rows * local_claim(self.words.box, self.params).epsilon
         why = "Which of two places at opposite corners of the box is yours."
         facts.append(Fact("Across the whole box", at_most(attacker_odds(across)), why, True))
         if self.n > 1:

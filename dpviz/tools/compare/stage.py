@@ -332,13 +332,14 @@ def _line(series: Series, epsilons: Sequence[float]) -> tuple[Stop | None, ...]:
 
 
 def finding(
-    maps: Sequence[MethodMap], series: Sequence[Series], i: int, epsilon: float, no_data: float | None
+    maps: Sequence[MethodMap], series: Sequence[Series], i: int, epsilon: float, no_data: float | None, rows: int = 1
 ) -> Sentence:
     """Say in one sentence what the comparison shows at one ε: keyed to medians over the runs, and to the runs shown.
 
-    A method is only said to win where the interval of its median overlaps that of no other proved one.
+    A method is only said to win where the interval of its median overlaps that of no other proved one. A person has at
+    most `rows` rows.
     """
-    public = public_finding(maps, epsilon)
+    public = public_finding(maps, rows * epsilon)
     lines = {one.key: one for one in series if epsilon in one.epsilons}
     costs = {each.key: lines[each.key].nonprivate_at(epsilon) for each in maps if each.key in lines}
     medians = {key: float(np.median(each)) for key, each in costs.items()}
@@ -363,9 +364,9 @@ def finding(
         words = f"The proved methods draw level. {_capital(said(far))} is still far behind." if far else more
     elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
         words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in the run drawn here."
-    elif _hardly(epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
+    elif _hardly(rows * epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
         words = "All do as well as without privacy, and almost nobody is protected."
-    elif _hardly(epsilon):
+    elif _hardly(rows * epsilon):
         words = "Proved methods cost almost nothing, and almost nobody is protected."
     elif len(proved) == 1:
         words = f"{_capital(said(order[0]))} clusters almost as well as without privacy."
