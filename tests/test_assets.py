@@ -86,3 +86,13 @@ def test_the_sites_script_is_minified() -> None:
     assert "Spray points" not in script, "what no page of a site can do"
     for sheet in (text("site.css"), words_sheet()):
         assert cssmin(sheet).count("{") == sheet.count("{")
+
+
+def test_colors_of_both_themes_are_written_in_one_file_alone() -> None:
+    light, dark = (assets.LOOK["themes"][name] for name in ("light", "dark"))
+    pairs = {(light[name], dark[name]) for name in ("box", "text", "exact", "released", "noise", "public", "violation")}
+    for sheet in assets.FOLDER.glob("*.css"):
+        source = sheet.read_text("utf-8").replace("(#fff,", "(#ffffff,")
+        assert pairs.isdisjoint(re.findall(r"light-dark\((#\w+), (#\w+)\)", source)), sheet.name
+        assert "--look-" not in text(sheet.name)
+    assert "color: light-dark(#0b5cad, #3f95e0);" in text("style.css")

@@ -21,6 +21,7 @@ _IMPORT = re.compile(
 )
 _EXPORT = re.compile(r"^export (?:(?:(?:async )?function|class|const) (?P<name>\w+)|default )", re.MULTILINE)
 _STATEMENT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_LOOK_COLOR = re.compile(r"var\(--look-(\w+)\)")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -100,8 +101,12 @@ def kept_sheet() -> str:
 
 
 def text(file: str) -> str:
-    """Return the text of a file in this folder."""
-    return (FOLDER / file).read_text(encoding="utf-8")
+    """Return the text of a file in this folder; a sheet's `var(--look-name)` is that color of `LOOK` in both themes."""
+    content = (FOLDER / file).read_text(encoding="utf-8")
+    if not file.endswith(".css"):
+        return content
+    light, dark = LOOK["themes"]["light"], LOOK["themes"]["dark"]
+    return _LOOK_COLOR.sub(lambda match: f"light-dark({light[match[1]]}, {dark[match[1]]})", content)
 
 
 def plain(source: str) -> str:

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpviz.assets import FOLDER as ASSETS
+from dpviz.assets import text
 from dpviz.core import Knob
 from dpviz.data import Dataset
 from dpviz.data.transforms import clipped_columns, clipped_words
@@ -25,7 +24,7 @@ from dpviz.ui.runs import Noise, forget_own, keep, renew_secret
 from dpviz.ui.server import ahead
 from dpviz.ui.stage import follow_choice
 
-STYLE = ASSETS / "style.css"
+STYLE = f"<style>{text('style.css')}</style>"
 CHART_HEIGHT = 170  # CSS pixels
 MOST_SEED = 2**31 - 1
 DESCRIBE = "Describe your data above: a file, its columns, their public bounds. Or take another set under Data."
@@ -267,7 +266,7 @@ def show_problems(place: DeltaGenerator) -> None:
             st.warning(problem)
 
 
-def dress(*styles: Path) -> None:
+def dress(*styles: str) -> None:
     """Draw the app's style sheet and a page's own, hide what the link hides, and make type as large as is wanted."""
     for style in (STYLE, *styles):
         st.html(style)

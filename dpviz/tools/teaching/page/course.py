@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from dpviz.assets import FOLDER as ASSETS
+from dpviz.assets import text
 from dpviz.core import Knob
 from dpviz.plots import Scene
 from dpviz.stories.method import LEARN, Page
@@ -17,7 +17,7 @@ from dpviz.ui import controls, frame, state
 from dpviz.ui.live import live
 from dpviz.ui.server.served import served
 
-STYLE = ASSETS / "learn.css"
+STYLE = f"<style>{text('learn.css')}</style>"
 TITLE = f"Course: {len(NAMES)} chapters"
 END_WORDS = "Say each of these aloud, in your own words. What does not come easily is one click away."
 TEST = "test yourself with ten questions"
