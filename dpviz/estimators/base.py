@@ -164,7 +164,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         """How the records of `fit` were clipped: exact, for the curator, and left out of pickles."""
         return self._nonprivate_notices
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state of a copy or a pickle: parameters and what follows from the release, nothing exact."""
         return {name: value for name, value in super().__getstate__().items() if not name.startswith("_nonprivate_")}
 

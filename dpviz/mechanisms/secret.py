@@ -143,7 +143,7 @@ binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_forget_all)
 # Machine code that NumPy calls must outlive all generators.
-_COMPILED: list[Any] = []
+_COMPILED: list[object] = []
 _refilled: Any = types.ExternalFunction(REFILL, types.void(types.uintp))
 
 

@@ -103,7 +103,7 @@ def profiles(
         for axes, way in zip(aspects, ways, strict=True)
     ]
     values = real_values(centers, words)
-    told = []
+    profiles = []
     for i in range(k):
         # Rounded, so that equal ways stay in the columns' order whatever the last bit of a sum says.
         found = sorted(
@@ -114,7 +114,7 @@ def profiles(
         sentence = ", ".join(parts)
         nothing = IN_THE_MIDDLE if k == 1 else ON_AVERAGE
         name = shortened(names[i]) if i < len(names) else ""
-        told.append(
+        profiles.append(
             Profile(
                 name or f"cluster {i + 1}",
                 f"{sentence[:1].upper()}{sentence[1:]}." if sentence else nothing,
@@ -123,7 +123,7 @@ def profiles(
                 i,
             )
         )
-    return tuple(told)
+    return tuple(profiles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,12 +267,12 @@ def value_text(value: float, width: float, unit: str = "") -> str:
     return f"{text}{'' if unit in ('°', '%') else ' '}{unit}" if unit else text
 
 
-def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Scene:
+def profile_chart(profiles: Sequence[Profile], centers: Centers, words: Words) -> Scene:
     """Return parallel coordinates of released centers (k, d): an axis for each feature, from bound to public bound.
 
-    `told` are their profiles. One line for each cluster, in its color; everyone sees all of it.
+    One line for each cluster, in its color; everyone sees all of it.
     """
-    k, d = len(told), words.box.d
+    k, d = len(profiles), words.box.d
     unit = _in_bounds(centers, words)
     lanes = np.arange(d)[::-1] + AXIS  # the first feature is on top
     xy = np.stack([unit, np.broadcast_to(lanes, unit.shape)], axis=-1)  # (k, d, 2)
@@ -286,17 +286,18 @@ def profile_chart(told: Sequence[Profile], centers: Centers, words: Words) -> Sc
     ]
     if 0 < k * d <= MOST_MARKED:
         group = np.repeat(np.arange(k, dtype=np.uint8), d)[None]
-        read = tuple(f"{one.name}: {spelled(each.name)} {each.text}" for one in told for each in one.values)
+        read = tuple(f"{one.name}: {spelled(each.name)} {each.text}" for one in profiles for each in one.values)
         arrays: dict[str, NDArray[np.generic]] = {"xy": xy.reshape(1, -1, 2), "group": group}
         layers.append(Layer.from_arrays("value", Kind.MARKS, CLUSTERS, arrays, size=9.0, names=read, legend=False))
     low, high = float(unit.min(initial=0.0)), float(unit.max(initial=1.0))
     legend = []  # as "cluster 1: older (71 years), south-east; about 240 people"
-    for one in told:
+    for one in profiles:
         line = f"{one.name}: {one.sentence[:1].lower()}{one.sentence[1:].removesuffix('.')}"
         legend.append(f"{line}; {one.size} {words.nouns.record[1]}" if one.size else line)
     return Plot(
         title="Profiles of the clusters",
-        alt="Parallel coordinates of the released centers. " + " ".join(f"{one.name}: {one.sentence}" for one in told),
+        alt="Parallel coordinates of the released centers. "
+        + " ".join(f"{one.name}: {one.sentence}" for one in profiles),
         caption="One line for each released center; each axis runs from one public bound to the other.",
         x=Axis("", view=(low - ROOM, high + ROOM), ticks=False),
         y=Axis("", view=(0.0, float(d)), names=tuple(reversed(_lane_names(words)))),

@@ -202,13 +202,13 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             left = f": your {'home' if urban else 'place'} shows"
         else:
             left = ": the map is true, places blur"
-        said = f"{lands}{left}."
-        if len(said) > MOST_CHARACTERS:
-            said = said.replace(" of the map", "", 1).replace("Everyone lands", "All land", 1)
+        sentence = f"{lands}{left}."
+        if len(sentence) > MOST_CHARACTERS:
+            sentence = sentence.replace(" of the map", "", 1).replace("Everyone lands", "All land", 1)
         if self.words.box_public:
-            return Sentence(said, said)
+            return Sentence(sentence, sentence)
         # Of a map whose bounds come from the records the public does not learn how wide it is.
-        return Sentence(said, f"Noise averages {self._format_move(law)}{doubt.value}.")
+        return Sentence(sentence, f"Noise averages {self._format_move(law)}{doubt.value}.")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of how far points are moved, beside the map's width, which is public where the bounds are."""

@@ -425,11 +425,11 @@ async def _page(request: Request) -> Response:
     room = _find_room(request, request.path_params["code"].upper())
     if isinstance(room, int):
         return _door(REFUSED[room], room)
-    told = {"code": room.code, "role": "student", "steps": _describe_steps()}
+    attributes = {"code": room.code, "role": "student", "steps": _describe_steps()}
     if teacher := _is_teacher(request, room):
         link = link_to(request)
-        told |= {"role": "teacher", "link": link, "qr": qr(link) or ""}
-    page = HTMLResponse(_document(f"Class {room.code}", told, ""), headers={"cache-control": "no-store"})
+        attributes |= {"role": "teacher", "link": link, "qr": qr(link) or ""}
+    page = HTMLResponse(_document(f"Class {room.code}", attributes, ""), headers={"cache-control": "no-store"})
     if not teacher and not _place(request, room.code):
         # A link in another page leads here with the cookie, but that page's images come without it.
         _set_cookie(page, f"dpviz-place-{room.code}", secrets.token_hex(16), "lax")
@@ -456,8 +456,8 @@ def _describe_steps() -> str:
     )
 
 
-def _document(title: str, told: Mapping[str, str], body: str, folder: str = "") -> str:
-    data = "".join(f' data-{name}="{escape(value)}"' for name, value in told.items())
+def _document(title: str, attributes: Mapping[str, str], body: str, folder: str = "") -> str:
+    data = "".join(f' data-{name}="{escape(value)}"' for name, value in attributes.items())
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>{title} · dpviz</title>"
