@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from dpviz.core.privacy import attacker_odds
 from dpviz.stories.panel import attacker
-from dpviz.ui.controls import _last_mover, _Memory, _move, nearest, spoken_value
+from dpviz.ui.controls import _last_mover, _Memory, _slider, nearest, spoken_value
 from tests.browser.parts_page import Server, show
 
 pytestmark = [pytest.mark.browser, pytest.mark.stays]
@@ -102,7 +102,8 @@ def described(slider: Locator) -> None:
      {"moved": [1.5, 1]}, {"moved": [True, 1]}, {"moved": ["1", 1]}, {"moved": [float("nan"), 1]}, 7],
 )  # fmt: skip
 def test_nonsense_from_a_browser_counts_as_nothing(state: Any) -> None:
-    assert _move(state, 10) is None
+    words = {"marks": (), "left": "", "right": "", "note": (), "hint": ""}
+    assert _slider(state, "hostile", 1.0, "ε", range(1, 11), **words)["move"] is None
 
 
 def test_who_moved_last_decides() -> None:
@@ -122,7 +123,7 @@ def test_who_moved_last_decides() -> None:
     [
         ("Privacy budget \u03b5", 4.0, "\u03b5 4, attacker right at most 99 in 100"),
         ("Privacy budget \u03c1", 0.05, "\u03c1 0.05, attacker right at most 52 in 100"),
-        ("\u03b5 within the radius", 20.0, "\u03b5 20, attacker could be right up to 100 in 100: almost no protection"),
+        ("\u03b5 within the radius", 20.0, "\u03b5 20, attacker could be right over 99 in 100: almost no protection"),
     ],
 )
 def test_a_value_is_spoken_in_few_words(label: str, epsilon: float, said: str) -> None:
