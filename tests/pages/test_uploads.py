@@ -306,7 +306,7 @@ def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
     assert page.widget("multiselect", "Features").value == ["lat", "lon"], "a map is recognized, a counter left out"
     assert page.app.dataframe[0].value.iloc[0].tolist()[:4] == KINDS
     page = people(page)
-    assert "'age' (5) of 40 rows" in page.said
+    assert "'age' (5, first in row 1) of 40 rows" in page.said
     header = page.press(words).packed()["picture"][1]
     assert count_drawn(page) == n
     assert (header["x"]["label"], header["y"]["label"], header["x"]["unit"]) == ("east", "north", "m")
