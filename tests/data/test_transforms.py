@@ -284,3 +284,19 @@ def test_without_noise_a_method_is_k_means_on_the_projected_records():
 def test_what_is_no_projection_is_told_why(n_features, seed):
     with pytest.raises(TableError, match="it must be a whole number"):
         made(records(3)).projected(n_features, seed=seed)
+
+
+def test_a_share_of_a_file_keeps_each_row_by_its_own_values():
+    rows = [f"{a!r},{b!r}" for a, b in np.random.default_rng(4).random((60, 2)).tolist()]
+
+    def keep(rows):
+        table = read_table(io.BytesIO("\n".join(("a,b", *rows)).encode()))
+        return {
+            f"{a!r},{b!r}" for a, b in table.dataset(("a", "b"), box=Box.cube(0.0, 1.0, 2), share=0.5).points.tolist()
+        }
+
+    kept = keep(rows)
+    assert 15 < len(kept) < 45
+    assert keep(rows[::-1]) == kept
+    for i, row in enumerate(rows):
+        assert keep([*rows[:i], *rows[i + 1 :]]) == kept - {row}

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -274,6 +275,35 @@ def test_the_side_of_a_record_follows_from_the_released_cut_and_the_record(monke
         assert tree.centers[node] == label or not sure
     if fraction == 1 / 16:
         np.testing.assert_array_equal(tree.cells(points), labels)
+
+
+def test_no_record_lies_beyond_the_reach_of_its_average_in_exact_arithmetic(monkeypatch):
+    """A wall between two places rounds to one of them, so that a record can lie outside its cell by a few bits."""
+    fraction, whole_interval = 1 / 12.3, algorithm.repaired_interval
+    monkeypatch.setattr(
+        algorithm,
+        "repaired_interval",
+        lambda *args, **options: dataclasses.replace(whole_interval(*args, **options), fractions=np.array([fraction])),
+    )
+    walls = SplitCandidates.from_fractions(np.array([fraction])).positions[0]
+    near = [
+        walls,
+        np.nextafter(walls, 0.0),
+        np.nextafter(walls, 1.0),
+        walls + 0.5 / RESOLUTION,
+        walls - 0.5 / RESOLUTION,
+    ]
+    blobs = np.random.default_rng(0).normal(np.repeat([0.1, 0.35, 0.6, 0.9], 1000), 0.01)
+    points = np.clip(np.concatenate([*near, blobs]), 0.0, 1.0)
+    result = run(points[:, None], Box.cube(0.0, 1.0, 1), epsilon=50.0)
+    tree, last, n_beyond = result.release.tree, result.trace[-1], 0
+    for label, (leaf, event) in enumerate(zip(last.leaves, result.events[-1].parts, strict=True)):
+        low, high = float(tree.low[leaf, 0]), float(tree.high[leaf, 0])
+        middle, own = Fraction(low + (high - low) / 2.0), points[last.nonprivate_labels == label]
+        farthest = max(abs(Fraction(float(each)) - middle) for each in own)
+        assert farthest <= Fraction(float(event.l2_sensitivity))
+        n_beyond += farthest > (Fraction(high) - Fraction(low)) / 2
+    assert n_beyond > 0
 
 
 def test_a_trace_is_a_plan_then_levels_then_centers():
