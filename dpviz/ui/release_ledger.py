@@ -165,7 +165,7 @@ def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
         if others.entries:
             st.caption(f"{SEPARATE}: {counted(len(others.entries), 'release')}, {spent_words(others)}.")
             if not public:
-                st.button("Count them here, too", on_click=_answer, args=(source, others, True))
+                st.button("Count them here, too", on_click=_ask_again, args=(source,))
         if not (ledger.entries or others.entries or session.forgotten):
             st.caption(NOTHING)
 
@@ -193,6 +193,11 @@ def _ask(source: Source, session: _Session) -> None:
 def _answer(source: Source, ledger: ReleaseLedger, same: bool) -> None:
     """Keep the reader's answer whether these releases are about the people of `source`."""
     _session().answers.setdefault(source.people, {}).update({each.id: same for each in ledger.entries})
+
+
+def _ask_again(source: Source) -> None:
+    """Forget the answers about these people: everything counts until the reader answers again."""
+    _session().answers.pop(source.people, None)
 
 
 def spent_words(ledger: ReleaseLedger) -> str:
@@ -228,12 +233,8 @@ def _list(source: Source, ledger: ReleaseLedger, *, public: bool) -> None:
     st.html(panel.facts("In all", totals(ledger), public=True))
     if public:
         return
-    session = _session()
-    others = ReleaseLedger(tuple(each for each in ledger.entries if not session.is_own(source, each)))
-    if others.entries:
-        words = f"{counted(len(others.entries), 'release')} of other files, tabs or settings count here."
-        st.caption(f"{words} {SAME}")
-        st.button("They are other people", on_click=_answer, args=(source, others, False))
+    if source.people in _session().answers:
+        st.button("Ask again for whom they count", on_click=_ask_again, args=(source,))
     st.button("Forget this list", on_click=_forget, help="Also in this browser. Totals then start again, and say so.")
 
 

@@ -21,13 +21,17 @@ FIRST, SECOND = entry(0.5, number=1), entry(0.25, number=2)
 
 @pytest.fixture(autouse=True)
 def drawn(session, monkeypatch):  # noqa: ARG001 (an empty session)
+    return watch(monkeypatch)
+
+
+def watch(monkeypatch):
     """Draw nothing; gather what the browser receives, and what the reader sees under each kind of element."""
-    told, seen = [], {"caption": [], "warning": [], "button": {}}
+    told, seen = [], {"caption": [], "warning": [], "popover": [], "button": {}}
     monkeypatch.setattr(release_ledger, "_KEPT", lambda **given: told.append(given["data"]))
     monkeypatch.setattr(release_ledger, "_list", lambda *_, **__: None)
     monkeypatch.setattr(release_ledger.st, "caption", seen["caption"].append)
     monkeypatch.setattr(release_ledger.st, "warning", seen["warning"].append)
-    monkeypatch.setattr(release_ledger.st, "popover", lambda *_: Place())
+    monkeypatch.setattr(release_ledger.st, "popover", lambda label: seen["popover"].append(label) or Place())
     monkeypatch.setattr(release_ledger.st, "container", lambda **_: Place())
     monkeypatch.setattr(release_ledger.st, "checkbox", lambda *_, **__: False)
     monkeypatch.setattr(release_ledger.st, "button", lambda label, **given: seen["button"].update({label: given}))
@@ -44,7 +48,7 @@ class Place:
 
 def draw(drawn, source, *, public=False):
     """Draw the ledger's line anew and return the words around it."""
-    for each in (drawn.caption, drawn.warning, drawn.button):
+    for each in (drawn.caption, drawn.warning, drawn.popover, drawn.button):
         each.clear()
     release_ledger.draw_ledger(source, Place(), public=public)
     return " ".join((*drawn.caption, *drawn.warning))
@@ -79,6 +83,8 @@ def test_a_release_counts_for_every_file_until_its_people_are_said_to_be_others(
     assert release_ledger.NOTHING not in draw(drawn, OTHER)
     press(drawn, "Count them here, too")
     assert release_ledger.get_ledger(OTHER).entries == (FIRST,)
+    assert release_ledger.SAME in draw(drawn, OTHER), "the question is open again"
+    press(drawn, "Yes, add up")
     assert release_ledger.SAME not in draw(drawn, OTHER), "answered"
     release_ledger.add_entry(HERE, SECOND)
     assert "1 release, ε = 0.25 in all" in draw(drawn, OTHER), "a new one is a new question"

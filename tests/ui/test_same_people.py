@@ -1,0 +1,144 @@
+"""Whatever a reader does, the total on screen is never less than the releases about these people, unless forgotten."""
+
+import itertools
+import re
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as some
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from dpviz.tools.release import read_release_ledger, write_release_ledger
+from dpviz.ui import release_ledger
+from tests.tools.test_release import entry
+from tests.ui.test_release_ledger import draw, kept, press, watch
+from tests.ui.test_runs import source
+
+# A file's bytes, and the people in it: another newline, a renamed column and the next month are other bytes.
+FILES = [("plain", "town"), ("newline", "town"), ("next month", "town"), ("elsewhere", "village")]
+COLUMNS = [("a", "b"), ("a",)]
+epsilons = some.sampled_from([0.25, 0.5, 1.0])
+
+
+class SamePeople(RuleBasedStateMachine):
+    """Two tabs of one browser, which hold sessions of their own; the reader answers truthfully."""
+
+    def __init__(self):
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        self.drawn = watch(self.patch)
+        self.patch.setattr(release_ledger.st, "checkbox", lambda *_, **__: True)
+        self.numbers = itertools.count(1)
+        self.released = {}  # id -> people and ε
+        self.storage, self.saved = [], []  # of the browser, and of a settings file
+        self.tabs = [({}, None), ({}, None)]  # session and file, last the one that is looked at
+        self.look()
+
+    def teardown(self):
+        self.patch.undo()
+
+    def look(self):
+        self.patch.setattr(release_ledger.st, "session_state", self.tabs[-1][0])
+
+    @property
+    def here(self):
+        """Return the set of the tab that is looked at, None without a file."""
+        file = self.tabs[-1][1]
+        return file and source(uploaded=True, key=("upload", file[0][0], file[1]))
+
+    @property
+    def people(self):
+        return self.tabs[-1][1][0][1]
+
+    def put(self, session, file):
+        self.tabs[-1] = session, file
+        self.look()
+
+    def see(self):
+        """Draw the page, let the browser's script answer, and draw it again; return the words."""
+        draw(self.drawn, self.here)
+        told = self.drawn.told[-1]
+        known = {each["id"] for each in told["releases"]} | set(told["dropped"])
+        missing = [each for each in self.storage if each["id"] not in known]
+        if missing:
+            kept(self.tabs[-1][0], missing)
+        self.storage = [*missing, *told["releases"]]
+        return draw(self.drawn, self.here)
+
+    @rule(file=some.sampled_from(FILES), columns=some.sampled_from(COLUMNS))
+    def upload(self, file, columns):
+        self.put(self.tabs[-1][0], (file, columns))
+
+    @precondition(lambda self: self.here)
+    @rule(columns=some.sampled_from(COLUMNS))
+    def edit(self, columns):
+        self.put(self.tabs[-1][0], (self.tabs[-1][1][0], columns))
+
+    @rule()
+    def forget_the_file(self):
+        self.put(self.tabs[-1][0], None)
+
+    @rule()
+    def reload(self):
+        self.put({}, None)
+
+    @rule()
+    def go_to_the_other_tab(self):
+        self.tabs.reverse()
+        self.look()
+
+    @precondition(lambda self: self.here)
+    @rule(epsilon=epsilons)
+    def release(self, epsilon):
+        made = entry(epsilon, number=next(self.numbers))
+        release_ledger.add_entry(self.here, made)
+        self.released[made.id] = self.people, epsilon
+
+    @precondition(lambda self: self.here)
+    @rule()
+    def answer(self):
+        self.see()
+        if "No, other people" in self.drawn.button:
+            asked = release_ledger._session().unanswered(self.here).entries
+            same = any(self.released.get(each.id, ("", 0))[0] == self.people for each in asked)
+            press(self.drawn, "Yes, add up" if same else "No, other people")
+
+    @precondition(lambda self: self.here)
+    @rule()
+    def count_them_all(self):
+        self.see()
+        if "Count them here, too" in self.drawn.button:
+            press(self.drawn, "Count them here, too")
+
+    @precondition(lambda self: self.here)
+    @rule()
+    def save_settings(self):
+        self.saved = write_release_ledger(release_ledger.get_ledger(self.here))
+
+    @rule()
+    def import_settings(self):
+        release_ledger.take_imported(read_release_ledger(self.saved))
+
+    @precondition(lambda self: self.here)
+    @rule()
+    def forget_the_list(self):
+        self.see()
+        entries = release_ledger._session().ledger.entries
+        release_ledger._forget()
+        for each in entries:
+            self.released.pop(each.id, None)
+        assert not entries or release_ledger.FORGOTTEN in self.see()
+
+    @invariant()
+    def the_total_is_never_less_than_what_was_released(self):
+        if not self.here:
+            return
+        words = self.see()
+        spent = sum(epsilon for people, epsilon in self.released.values() if people == self.people)
+        shown = [float(each) for label in self.drawn.popover for each in re.findall("ε = ([0-9.]+) in all", label)]
+        assert sum(shown) >= spent
+        assert not (self.released and self.storage and release_ledger.NOTHING in words)
+
+
+TestSamePeople = SamePeople.TestCase
+TestSamePeople.settings = settings(max_examples=60, stateful_step_count=25)
