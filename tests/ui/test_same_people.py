@@ -31,7 +31,7 @@ class SamePeople(RuleBasedStateMachine):
         self.numbers = itertools.count(1)
         self.released = {}  # id -> people and ε
         self.storage, self.saved = [], []  # of the browser, and of a settings file
-        self.tabs = [({}, None), ({}, None)]  # session and file, last the one that is looked at
+        self.tabs = [({}, (FILES[i], COLUMNS[0])) for i in range(2)]  # session and file, last the one that is looked at
         self.look()
 
     def teardown(self):
@@ -141,4 +141,4 @@ class SamePeople(RuleBasedStateMachine):
 
 
 TestSamePeople = SamePeople.TestCase
-TestSamePeople.settings = settings(max_examples=60, stateful_step_count=25)
+TestSamePeople.settings = settings(max_examples=100, stateful_step_count=25)
