@@ -138,15 +138,23 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
 
 @pytest.mark.slow  # test_app_traces gives a picture; without a browser, tests/pages and tests/data read many more
 @pytest.mark.parametrize(
-    "content",
-    [PNG, b"", b"name,town\nann,rome\nbob,oslo\n", b"\xff\xfe\x00" * 50],
-    ids=["picture", "empty", "no numbers", "broken text"],
+    ("content", "name"),
+    [
+        (PNG, "really.csv"),
+        (b"", "really.csv"),
+        (b"name,town\nann,rome\nbob,oslo\n", "really.csv"),
+        (b"\xff\xfe\x00" * 50, "really.csv"),
+        (b"<html><table><tr><td>1</td></tr></table></html>", "page.xls"),
+    ],
+    ids=["picture", "empty", "no numbers", "broken text", "other ending"],
 )
-def test_a_file_that_is_no_table_is_refused_and_the_session_goes_on(page: Page, server: Server, content: bytes) -> None:
+def test_a_file_without_a_table_is_refused_and_the_session_goes_on(
+    page: Page, server: Server, content: bytes, name: str
+) -> None:
     before = scene_of(opened(page, server))
     choose_data(page, "Upload a file…")
     expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
-    give(page, content, "really.csv")
+    give(page, content, name)
     message = page.locator(".st-key-dpviz-form").get_by_role("alert").first
     expect(message).to_be_visible(timeout=SLOW)
     assert len(message.inner_text()) > 20

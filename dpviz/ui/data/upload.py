@@ -30,7 +30,7 @@ from dpviz.data import (
 )
 from dpviz.data.dataset import MOST_ROWS_EACH
 from dpviz.data.features import GAPS
-from dpviz.data.files import CSV, FORMATS, GEOJSON, READ_OFF, READABLE, Beginning, binary_format
+from dpviz.data.files import CSV, GEOJSON, READ_OFF, READABLE, Beginning, binary_format
 from dpviz.data.geography import likely_map
 from dpviz.data.parsing import SNIFFED_ROWS
 from dpviz.data.table import EACH, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, Category
@@ -306,8 +306,8 @@ def draw_upload(data: Described | None, problem: str, *, public: bool) -> None:
 
 def _file(*, public: bool) -> Table | None:
     """Draw the uploader, read a new file once, and compare it with the link's fingerprint; None without a table."""
-    suffixes = [suffix for each in FORMATS for suffix in each.suffixes]
-    uploaded = st.file_uploader("Your file", type=suffixes, help=LIMITS, key=_UPLOADER, on_change=_exchange)
+    # Any ending is accepted: a format is recognized by its bytes, and the message for a refused one names a way out.
+    uploaded = st.file_uploader("Your file", help=LIMITS, key=_UPLOADER, on_change=_exchange)
     if uploaded is not None and st.session_state.get(_READ) != uploaded.file_id:
         st.session_state[_READ] = uploaded.file_id
         uploads.arrived(uploaded.file_id)
