@@ -17,6 +17,7 @@ from dpviz.solvers.grids import (
     SPREAD,
     NestedGrid,
     cut_again,
+    even_grid,
     grid_of,
     marginal_counts,
     spread_within,
@@ -44,14 +45,29 @@ def test_cells_tile_the_box_and_count_what_lies_in_them(d, seed, epsilon):
     assert (low <= grid.places()).all()
     assert (grid.places() <= high).all()
     counts = grid.counts(points)
-    top = np.where(high == 1.0, 2.0, high)  # the last cell has its high wall, others do not
-    inside = (points[:, None] >= low) & (points[:, None] < top) if len(low) < 5000 else None
-    if inside is not None:
-        assert np.array_equal(counts, inside.all(axis=2).sum(axis=0))
-        assert (inside.all(axis=2).sum(axis=1) == 1).all()
     assert np.array_equal(np.add.reduceat(counts, grid.first[:-1]), outer)
     parts = sum(grid.counts(part) for part in np.array_split(rng.permutation(points), 7))
     assert np.array_equal(parts, counts)
+
+
+@given(st.integers(1, 3), st.integers(0, 10**6), st.sampled_from(["even", "fitted", "nested"]))
+def test_each_record_is_in_one_cell_also_on_and_beside_its_walls(d, seed, kind):
+    rng = np.random.default_rng(seed)
+    points = rng.beta(0.5, 3.0, (200, d))
+    fitted = (
+        nested(points)[0] if kind == "nested" else grid_of(marginal_counts(points, 16), 40.0, np.ones(d), scale=0.0)
+    )
+    grid = even_grid(tuple(rng.integers(1, 6, d))) if kind == "even" else fitted
+    low, high = grid.walls()
+    # Each coordinate is a wall of some cell, or its neighbor among floating-point numbers.
+    walls = np.column_stack([rng.choice(np.concatenate([low, high])[:, axis], 300) for axis in range(d)])
+    beside = np.nextafter(walls, rng.choice([-1.0, 2.0], walls.shape)).clip(0.0, 1.0)
+    records = np.vstack([points, walls, beside, np.where(rng.random(walls.shape) < 0.5, walls, beside)])
+    # Only the last cell of an axis contains its high wall.
+    top = np.where(high == 1.0, 2.0, high)
+    inside = ((records[:, None] >= low) & (records[:, None] < top)).all(axis=2)
+    assert (inside.sum(axis=1) == 1).all()
+    assert np.array_equal(grid.counts(records), inside.sum(axis=0))
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 5.0), st.floats(0.1, 5.0))
