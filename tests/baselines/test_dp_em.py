@@ -16,6 +16,7 @@ from dpviz.baselines._base import SIZE_SHARE
 from dpviz.baselines.dp_em import COUNT_SHARE, SQUARE_SHARE, SUM_SHARE, Params, fit, m_step, sensitivities
 from dpviz.core import Adjacency, Box, Budget
 from dpviz.solvers import Mixture, features, public_start, round_mixture
+from dpviz.solvers.moments import upper
 from tests.replay import Tape
 
 DELTA = 1e-6
@@ -236,6 +237,26 @@ def test_components_that_drown_stay_at_the_public_start():
     assert drowned.any()
     assert np.array_equal(last.mixture.means[drowned], start.means[drowned])
     assert np.array_equal(last.mixture.covariances[drowned], start.covariances[drowned])
+
+
+@given(st.integers(1, 4), st.integers(0, 10**6), st.floats(0.01, 100.0))
+def test_covariances_go_from_em_to_the_start_by_the_share_of_noise(d, seed, level):
+    rng, start = np.random.default_rng(seed), start_of(3, d)
+    counts, means = rng.integers(100, 1000, 3).astype(float), rng.uniform(-0.5, 0.5, (3, d))
+    shapes = np.stack([part @ part.T / 20.0 + 0.02 * np.eye(d) for part in rng.normal(0.0, 0.3, (3, d, d))])
+    squares = counts[:, None, None] * (shapes + means[:, :, None] * means[:, None, :])
+    first, second = upper(d)
+    moments = np.concatenate([counts[:, None], counts[:, None] * means, squares[:, first, second]], axis=1)
+    distance = dp_em.PRIOR_SHARE * start.covariances[0, 0, 0]
+
+    def covariances(sigma):
+        return m_step(moments, start, start, (0.0, 0.0, sigma)).covariances
+
+    assert covariances(0.0) == pytest.approx(shapes, rel=1e-9, abs=1e-12)
+    assert covariances(1e12) == pytest.approx(start.covariances, rel=1e-9, abs=1e-12)
+    # The noise matrix of component 0 has `level` times the assumed squared distance.
+    pulled = covariances(counts[0] * distance * math.sqrt(level / d))[0]
+    assert pulled == pytest.approx((shapes[0] + level * start.covariances[0]) / (1.0 + level), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1.0, math.inf])
