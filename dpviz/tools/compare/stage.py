@@ -383,7 +383,7 @@ def _leaders(order: Sequence[MethodMap], costs: Mapping[str, FloatArray], last: 
     if last in leading:
         return "At this much privacy the proved methods cannot be told apart."
     if len(leading) == 1:
-        return f"At this much privacy {said(order[0])} wins; {said(last)} is far behind."
+        return f"Here {said(order[0])} wins; {said(last)} is far behind."
     if len(leading) == 2:
         return f"{_capital(said(order[0]))} and {said(near[0])} lead; {said(last)} is far behind."
     return f"{_capital(_count(len(leading)))} methods lead; {said(last)} is far behind."

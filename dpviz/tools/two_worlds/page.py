@@ -94,8 +94,11 @@ class WorldsTab:
 def link(frame: PageFrame, *, record: bool = True) -> state.Pairs:
     """Return what this tab adds to the link; without the record where the page has it already."""
     pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK)]
-    row = int(state.value(RECORD)) if frame.public else _row(frame.dataset.n)  # the last row is the curator's
-    return [(RECORD.name, str(row)), *pairs] if record else pairs
+    if not record:
+        return pairs
+    # The number of rows is curator only.
+    row = int(state.value(RECORD)) if frame.public else _row(frame.dataset.n)
+    return [(RECORD.name, str(row)), *pairs]
 
 
 def adapter(tab: Knob) -> Callable[[Scene], Scene]:

@@ -119,11 +119,11 @@ NEAR = {"convergent_kmeans": 1.02, "dpm": 1.01, "eugkm": 1.0, "dpm_published": 5
     ("medians", "i", "said"),
     [
         (NEAR, 1, "Proved methods all cluster almost as well as without privacy."),
-        (NEAR | {"dpm": 2.5}, 0, "At this much privacy the noisy grid wins; published DPM is far behind."),
+        (NEAR | {"dpm": 2.5}, 0, "Here the noisy grid wins; published DPM is far behind."),
         (
             NEAR | {"dpm": 2.5, "dpm_published": 2.0},
             0,
-            "At this much privacy the noisy grid wins; DPM is far behind.",
+            "Here the noisy grid wins; DPM is far behind.",
         ),
         (NEAR | {"dpm": 1.2}, 1, "The proved methods draw level. Published DPM is still far behind."),
         (NEAR | {"dpm": 1.2, "dpm_published": 1.1}, 1, "The proved methods draw level: at most 20 % more cost."),
