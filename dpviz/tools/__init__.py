@@ -1,1 +1,1 @@
-"""What goes across methods: each tool knows methods by their records alone."""
+"""Tools that work across methods: each tool knows methods by their catalogue records alone."""

@@ -35,32 +35,45 @@ from dpviz.tools.audit.last_bits import NOISY_COUNT
 
 # Everything that has a catalogue entry, and the noise itself.
 AUDITED: Mapping[str, AnyAlgorithm] = ChainMap({NOISY_COUNT.name: NOISY_COUNT}, cast(Any, ALGORITHMS))
-DELTA = 1e-3  # of modes that need one: large enough to show in many runs; ours
-CACHED_PAIRS = 256  # usual pairs; ours
-BUDGETS = ("epsilon", "rho")  # how the names of budgets begin
-MODE_KNOBS = ("mode", "calibration")  # knobs that a mode's words name, whatever their value
-RECORDS = 20  # in the box's middle, so that the record in the corner is alone in moving a sum; ours
-GAPS = 4001  # records of the counterexample to Liebenow et al., lemma 1
-GAP = 0.00994  # data units: half of its large gaps
-WIDTH = 40.2  # of its box
+# Delta for modes that need one: large enough to show in many runs. Our choice.
+DELTA = 1e-3
+# Number of usual pairs in the cache. Our choice.
+CACHED_PAIRS = 256
+# Prefixes of the names of budgets.
+BUDGETS = ("epsilon", "rho")
+# Parameters that the words for a mode always name, whatever their value.
+MODE_KNOBS = ("mode", "calibration")
+# Number of records in the middle of the box, so that only the record in the corner moves a sum. Our choice.
+RECORDS = 20
+# Number of records in the counterexample to Liebenow et al., lemma 1.
+GAPS = 4001
+# Half of a large gap in that counterexample, in data units.
+GAP = 0.00994
+# Width of that counterexample's box, in data units.
+WIDTH = 40.2
 # A place between two of the 20 packed centers of seed 0: two ways of adding up a score put it on two sides.
 BETWEEN = (0.5492964540159488, 0.7296474498157)
-CROWD = 16_000  # copies of it: with one less, assignment went another way until 0.1.0
+# Number of copies of the record at BETWEEN. Until 0.1.0, one copy less sent the assignment the other way.
+CROWD = 16_000
 UNIT = Box.cube(0.0, 1.0, 2)
-LATTICE_CORNER = (0.75, 0.25)  # of halved cubes, cells and bins; halfway between the audit's two targets, too
+# Corner of halved cubes, cells and bins. It is also halfway between the audit's two targets.
+LATTICE_CORNER = (0.75, 0.25)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair(Confidential):
     """Two neighboring data sets and the public box."""
 
-    name: str  # "" for the usual one
-    words: str  # one plain sentence
+    # Name of the pair; "" for the usual pair.
+    name: str
+    # One plain sentence about the pair.
+    words: str
     points: Points  # (n, d)
     neighbour: Points  # (n', d)
     box: Box
     adjacency: Adjacency
-    distance: float = 0.0  # between the two places of a record that moves; 0 where one comes or goes
+    # Distance between the two places of a record that moves; 0 if a record is added or removed.
+    distance: float = 0.0
 
 
 def corner(d: int) -> FloatArray:
@@ -152,16 +165,23 @@ def _pair(name: str, words: str, points: Points, neighbour: Points, box: Box = U
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditCase:
-    """One method in one mode on one pair of neighbors; everything in it is synthetic, nothing is a person's."""
+    """One method in one mode on one pair of neighbors. All of it is synthetic and describes no real person."""
 
-    key: str  # unique, for links: "dpm:calibration=published"
-    method: str  # name in a catalogue
+    # Unique key, for links: "dpm:calibration=published".
+    key: str
+    # Name of the method in a catalogue.
+    method: str
     title: str
-    mode: str  # in words
-    choices: Choices  # fields of Params that differ from the method's own
-    params: Any  # of every run: `params_of` this method, these choices and the pair's box
-    own_pair: Pair | None = None  # None: the usual one, which follows the claim
-    scale: float = 1.0  # of all budgets, against those that the case is run with by itself
+    # Mode, in words.
+    mode: str
+    # Fields of Params that differ from the method's defaults.
+    choices: Choices
+    # Parameters of every run: `params_of` this method, these choices and the pair's box.
+    params: Any
+    # Pair of this case; None for the usual pair, which follows from the claim.
+    own_pair: Pair | None = None
+    # Factor on all budgets, relative to the budgets of the unscaled case.
+    scale: float = 1.0
 
     @property
     def pair(self) -> Pair:
@@ -185,7 +205,7 @@ class AuditCase:
 
     @property
     def has_budget(self) -> bool:
-        """Whether there is a budget to be scaled."""
+        """Whether the case has a budget that can be scaled."""
         return bool(_budgets(self.params))
 
     def run(self, points: Points, rng: np.random.Generator) -> Release:
@@ -199,13 +219,13 @@ class AuditCase:
 
     @property
     def runner(self) -> Callable[[Points, np.random.Generator], Release] | Batch:
-        """The way to run many times: where each record is moved by itself, many runs are many records."""
+        """The function that makes many runs: if a method moves each record by itself, many runs are many records."""
         if AUDITED[self.method].audit.by_record and len(self.pair.points) == 1:
             return Batch(lambda points, n_runs, rng: self.result(np.tile(points, (n_runs, 1)), rng).release.points)
         return self.run
 
     def epsilon_of(self, claim: Claim) -> float:
-        """Return what a claim allows for this pair: epsilon per distance counts for the distance."""
+        """Return the epsilon that a claim allows for this pair: an epsilon per distance is multiplied by the distance."""
         return claim.epsilon * self.pair.distance if claim.per_distance else claim.epsilon
 
 
@@ -310,7 +330,8 @@ def _cases(method: str) -> Iterator[AuditCase]:
         try:
             params = params_of(method, choices, UNIT)
         except ValueError:
-            continue  # the method refuses this combination
+            # The method refuses this combination.
+            continue
         for pair in pairs:
             key = ",".join(f"{name}={value}" for name, value in choices.items())
             yield _case(method, key, choices, params if pair is None else params_of(method, choices, pair.box), pair)

@@ -29,9 +29,12 @@ from dpviz.core import (
 )
 from dpviz.mechanisms import OsBits, SecretGenerator, laplace
 
-CORNER = 0.75  # box units along the first axis: where the audit's pair has one record, or none
-SMALLEST = -1100.0  # stands for the last bit of 0; that of any other double is at 2^-1074 or above
-MANTISSA = 53  # bits of a double
+# Box units along the first axis: the audit's pair has one record here, or none.
+CORNER = 0.75
+# Stand-in for the last bit of 0. The last bit of any other double is at 2^-1074 or above.
+SMALLEST = -1100.0
+# Bits of a double's mantissa.
+MANTISSA = 53
 EXACT, QUICK = "exact", "quick"
 QUICK_CAVEAT = (
     "The proof is for real numbers. Noise from a seed is drawn in floating point, for teaching: its last bits tell "
@@ -61,7 +64,8 @@ class NoisyCountRelease(Release):
     """A noisy count and its last bit, which anybody can compute."""
 
     noisy_count: FloatArray  # (1,)
-    last_bit: FloatArray  # (1,) e: the number is an odd multiple of 2^e
+    # (1,) exponent e: the number is an odd multiple of 2^e.
+    last_bit: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

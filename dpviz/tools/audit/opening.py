@@ -21,20 +21,23 @@ from dpviz.tools.audit.cases import AUDITED, UNIT, calibrations, cases, scaled
 from dpviz.tools.audit.runs import CONSTRUCTED, AuditQuestion, Counted, counted
 
 FILE = ASSETS / "audit" / "opening.json"
-RUNS, SEED = 500, 0  # of the page when it opens
-EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # of its slider: each is an audit of its own
-FIRST = next(iter(AUDITED))  # the method that it opens with
+# Number of runs and seed on the page when it opens.
+RUNS, SEED = 500, 0
+# Epsilons of the page's slider. Each one is a separate audit.
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+# Method that the page opens with.
+FIRST = next(iter(AUDITED))
 
 
 def questions() -> Iterator[AuditQuestion]:
-    """Yield what the file has the answers to."""
+    """Yield the questions that the file answers."""
     for case in calibrations(FIRST):
         for epsilon in EPSILONS:
             yield AuditQuestion(case.key, CONSTRUCTED, epsilon, RUNS, SEED)
 
 
 def found(question: AuditQuestion) -> Counted | None:
-    """Return the answer to a question, None where the file has none."""
+    """Return the answer to a question; None if the file does not have it."""
     bound = _read().get((question.key, question.epsilon))
     if bound is None or replace(question, runs=RUNS, seed=SEED, record=CONSTRUCTED) != question:
         return None
@@ -67,7 +70,8 @@ def main() -> None:
     """Write the file."""
     lines = []
     for question in questions():
-        _, bound = counted(np.empty((0, 2)), UNIT, question)  # neither plays a part in pairs of the method's own
+        # Points and box are unused: the pairs of the first method's cases are synthetic.
+        _, bound = counted(np.empty((0, 2)), UNIT, question)
         row: dict[str, Any] = {"key": question.key, "epsilon": question.epsilon, **asdict(bound)}
         for name in ("scores", "other_scores"):
             row[name] = base64.b64encode(np.asarray(row[name]).astype("<f8").tobytes()).decode("ascii")

@@ -85,25 +85,31 @@ SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same wo
 CODE = "The calls behind the numbers above, and two charts of them: the same worlds, runs and seeds."
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
-_RUNNING = "dpviz:audit-running"  # what was asked last
-MOST_FOUND = 24  # finished audits of a session; ours
-STAGE = "audit-stage"  # the stage's key
+# Session key of the last question.
+_RUNNING = "dpviz:audit-running"
+# Finished audits that a session keeps. Our choice.
+MOST_FOUND = 24
+# Widget key of the stage.
+STAGE = "audit-stage"
 _FOLLOWED = "dpviz:audit-followed"
 _STAGE = served("audit_stage")
 
 # The tab on a method's own page: its first mode, on the neighbors where a broken promise shows most.
-CHOICE = ("audit", "Audit")  # of a page's tabs
+# Entry among a page's tabs.
+CHOICE = ("audit", "Audit")
 TAB_WORDS = (
     "The method runs on pairs of small data sets, or worlds, that differ in one record, in corners of this page's box. "
     "How well their releases can be told apart bounds from below how much privacy is lost."
 )
-TAB_RUNS, TAB_SEED = 500, 0  # enough to see worlds that never look alike; the Audit page offers others
+# Enough runs to show worlds that never look alike. The Audit page offers other numbers.
+TAB_RUNS, TAB_SEED = 500, 0
 MORE = "Other ε, neighbors, modes and runs →"
 
 # The table of all methods and modes.
 FILE = ASSETS / "audit" / "methods.json"
-TABLE_RUNS, TABLE_SEED = 200, 1  # of a table that is computed here: enough to see worlds that never look alike
-# What decides stands first: a narrow screen shows the first columns. Event and neighbors are a click away.
+# Runs and seed of a table that is computed live: enough runs to show worlds that never look alike.
+TABLE_RUNS, TABLE_SEED = 200, 1
+# The deciding columns come first, because a narrow screen shows only those. Event and neighbors are a click away.
 TABLE_COLUMNS = (
     "method",
     "mode",
@@ -127,9 +133,11 @@ def draw_audit() -> None:
     follow()
     is_own = str(state.value(PAIR)) == "own"
     page = frame.start(TITLE, pictures.TERMS, public_picture=not is_own)
-    keep(None)  # nothing of the page before
+    # Keep nothing of the previous page.
+    keep(None)
     question = ask(page)
-    hidden = page.public and is_own  # each run of an audit would be one more release of the records
+    # Each run of an audit would be one more release of the records.
+    hidden = page.public and is_own
     told = ("audience", "public" if hidden else str(state.value(frame.AUDIENCE)))
     parts = [*page.source.link, *link(question), told]
     pairs: tuple[AuditCase, ...] = ()
@@ -138,7 +146,8 @@ def draw_audit() -> None:
     else:
         try:
             pairs = pairs_of(page, question)
-            if page.source.uploaded and question.is_own:  # the claims are read off a run in each way
+            # The claims are read from one run in each mode.
+            if page.source.uploaded and question.is_own:
                 asking.count(page.source, {(question.key, question.record, question.epsilon): 2})
         except ValueError as error:
             with page.problems:
@@ -167,14 +176,15 @@ def draw_audit() -> None:
 
 
 def ask(page: PageFrame) -> AuditQuestion:
-    """Draw the knobs that do not stand on the stage: the two worlds, runs and their seed. Return what is asked."""
+    """Draw the controls that are not on the stage: the two worlds, runs and their seed. Return the question."""
     key = str(state.value(_modes(str(state.value(METHOD)))))
     epsilon = EPSILONS[nearest(EPSILONS, float(state.value(EPSILON)))]
     with page.first:
         pair = str(controls.control(PAIR))
         record, last = CONSTRUCTED, page.dataset.n - 1
         if pair == "own" and page.source.own and page.public:
-            record = 0  # the number of records is the curator's, and so is the record
+            # The number of records is for the curator only, and so is the record.
+            record = 0
         elif pair == "own" and last >= 0:
             words = "Whose presence is audited: a row of the data."
             record = int(controls.control(Knob("record", "int", 0, "Record", words, 0, last, 0, last)))
@@ -185,8 +195,9 @@ def ask(page: PageFrame) -> AuditQuestion:
 
 
 def follow() -> bool:
-    """Take over what was chosen on the stage since the last run; return whether there was anything."""
-    message = st.session_state.get(STAGE)  # untrusted
+    """Take over the choices made on the stage since the last run; return True if there were any."""
+    # Untrusted message from the browser.
+    message = st.session_state.get(STAGE)
     followed: dict[str, float] = st.session_state.setdefault(_FOLLOWED, {})
     news = False
     for name in ("moved", "asked"):
@@ -223,7 +234,7 @@ def _modes(method: str) -> Knob:
 
 
 def link(question: AuditQuestion) -> state.Pairs:
-    """Return what this page adds to the link."""
+    """Return the parameters that this page adds to the link."""
     pairs = [(knob.name, str(state.value(knob))) for knob in (METHOD, PAIR, RUNS, SEED, TAB)]
     pairs += [("audited_mode", question.key), (EPSILON.name, EPSILON.format(question.epsilon))]
     return [*pairs, ("record", str(question.record))] if question.is_own else pairs
@@ -280,7 +291,7 @@ def drawn(
     *,
     public: bool,
 ) -> dict[str, Any]:
-    """Return what the browser draws: the results that are there, by the slider's values, and the controls."""
+    """Return the data that the browser draws: the results so far, by slider value, and the controls."""
     method, is_own = cases()[question.key].method, question.is_own
     lede = pairs[0].pair.words if pairs and is_own else pictures.LEDE
     promised = ""
@@ -325,14 +336,14 @@ def _short(method: str) -> str:
 
 
 def _who(key: str) -> str:
-    """Return what a sentence calls a mode of a method: "Published k-means"."""
+    """Return the name of a method's mode for use in a sentence: "Published k-means"."""
     case = cases()[key]
     version = {"As published": "Published ", "Repaired": "Repaired "}.get(case.mode, "")
     return f"{version}{_short(case.method)}"
 
 
 def say_runs(page: PageFrame, audited: Audited) -> None:
-    """Say which runs the counts are of, and that a file in the header was not audited, where it was not."""
+    """State which runs the counts come from. If a file in the header was not audited, state that also."""
     st.caption(pictures.HALVES)
     if page.source.uploaded and not audited.is_own:
         st.caption(NO_FILE)
@@ -340,7 +351,7 @@ def say_runs(page: PageFrame, audited: Audited) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finished(Confidential):
-    """A finished audit, and what stands on the stage of it."""
+    """A finished audit and its stage."""
 
     audited: Audited
     stage: Mapping[str, Any]
@@ -348,15 +359,16 @@ class Finished(Confidential):
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """Why there is no result."""
+    """Reason why there is no result."""
 
     status: Literal["running", "stopped", "hidden", "failed"]
-    share: float = 0.0  # of the runs that are done
+    # Share of the runs that are done.
+    share: float = 0.0
     problem: str = ""
 
 
 def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...]) -> Finished | Unfinished:
-    """Return the finished audit; while runs are missing or were stopped, how far they are."""
+    """Return the finished audit, or its progress while runs are missing or stopped."""
     name, audits = (page.source.key, question), _audits()
     st.session_state[_RUNNING] = name
     if st.session_state.get(_STOPPED) == name:
@@ -380,7 +392,8 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
         if not answers.complete:
             return Unfinished("running", answers.n_done / len(jobs))
         parts = answers.found
-    for each in [each for each in audits if each[1].is_own]:  # real records leave no more traces than they must
+    # Real records leave no more traces than necessary.
+    for each in [each for each in audits if each[1].is_own]:
         del audits[each]
     while len(audits) >= MOST_FOUND:
         del audits[next(iter(audits))]
@@ -389,7 +402,7 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
 
 
 def known(page: PageFrame, question: AuditQuestion, *, with_best: bool = True) -> Finished | None:
-    """Return a finished audit, this session's or the file's, None where there is none."""
+    """Return a finished audit from this session or from the file; None if neither has one."""
     there = _audits().get((page.source.key, question))
     return there if there is not None or opening.found(question) is None else _opened(question, with_best)
 
@@ -468,7 +481,8 @@ def table(page: PageFrame) -> None:
         else:
             _draw_rows([row for row in answers.found if row is not None])
         return
-    asking.drop(page.source, _TABLE_WAIT)  # what was stopped
+    # Drop the question that was stopped.
+    asking.drop(page.source, _TABLE_WAIT)
     report = None
     try:
         report = _read_table(str(FILE), FILE.stat().st_mtime_ns)
@@ -493,14 +507,14 @@ def _read_table(file: str, changed: int) -> Report:  # noqa: ARG001 (a file that
 
 
 def _switch(live: bool) -> None:
-    """Compute the table here, or go back to the file's."""
+    """Compute the table here, or go back to the table in the file."""
     st.session_state[_LIVE] = live
 
 
 def _draw_rows(rows: Sequence[Mapping[str, Cell]]) -> None:
-    """Draw rows with a link to each; a violation stands first.
+    """Draw rows with a link to each; violations come first.
 
-    No claim and no proof are words, and the neighbors are named where a mode has two pairs.
+    Words replace a missing claim or proof. If a mode has two pairs, its row names the neighbors.
     """
     if not rows:
         st.caption("The first lines are on their way.")
@@ -524,7 +538,7 @@ def _draw_rows(rows: Sequence[Mapping[str, Cell]]) -> None:
 
 
 def method_address(key: str) -> str | None:
-    """Return the link to the page where a case's reasons stand, in its mode; None for a method without a page."""
+    """Return the link to the page that gives a case's reasons, in its mode; None for a method without a page."""
     case = cases().get(key)
     if case is None or case.method not in CATALOGUE:
         return None
@@ -533,7 +547,7 @@ def method_address(key: str) -> str | None:
 
 @st.fragment
 def tab(page: PageFrame, method: str) -> None:
-    """Draw the audit of `method`, a name of a catalogue: its runs' progress, then what they show."""
+    """Draw the audit of `method`, a name in a catalogue: first the progress of its runs, then their result."""
     if state.is_blank():
         return
     st.caption(TAB_WORDS)
@@ -541,7 +555,8 @@ def tab(page: PageFrame, method: str) -> None:
     question = AuditQuestion(first, CONSTRUCTED, 1.0, TAB_RUNS, TAB_SEED)
     try:
         found = finished(page, question, pairs_of(page, question))
-    except ValueError as error:  # the method does not run on these worlds, and its words say why
+    # The method does not run on these worlds, and its message gives the reason.
+    except ValueError as error:
         state.error(error)
         return
     if isinstance(found, Unfinished):

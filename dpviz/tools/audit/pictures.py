@@ -1,12 +1,12 @@
 """Pictures and words of an audit: two worlds side by side, the attack against its limit, the stage, and the reading.
 
-Of real records all of it is the curator's: an audit looks at what a release without noise would show. Statistics and
-events have a reader's names: "first zone center, x", not "zone_centers [0, 0]".
+For real records, everything here is curator only, because an audit looks at what a release without noise would show.
+Statistics and events have names that a reader understands: "first zone center, x", not "zone_centers [0, 0]".
 
-The stage has two numbers, two stacks of runs that grow, and one sentence of what they show. Only runs are counted
-that chose neither the statistic nor its threshold, so that the bound holds at any number of them that is fixed before.
-While runs are played the numbers are those of the runs so far; on the way a promise is called broken only where all
-runs together break it.
+The stage has two numbers, two growing stacks of runs, and one sentence about their result. The counts leave out the
+runs that chose the statistic or its threshold, so the bound holds at any number of runs that is fixed in advance.
+During play, the numbers are for the runs so far. On the way, a promise is called broken only if all runs together
+break it.
 """
 
 import math
@@ -32,16 +32,20 @@ from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
 from dpviz.tools.audit.runs import Audited, AuditQuestion
 
 BINS = 48
-TAIL = 0.5  # percent of the runs beyond either end of the picture
+# Percent of the runs beyond each end of the picture.
+TAIL = 0.5
 WORLDS = ("First world", "Second world")
 FILL = 0.45
 HIDDEN = "Measured on real records: the curator sees it, you do not."
 SECRET = "The records of both worlds, and how often each event came up in their runs."
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_AXES = "xyz"  # of the synthetic pairs, whose features have no names
-_PLACES = ("centers", "places", "points", "parents", "means", "directions")  # arrays whose columns are coordinates
+# Axis names of the synthetic pairs, whose features have no names.
+_AXES = "xyz"
+# Arrays whose columns are coordinates.
+_PLACES = ("centers", "places", "points", "parents", "means", "directions")
 _ENTRY = re.compile(r"(?P<path>[\w.]+) \[(?P<row>\d+)(?:, (?P<column>\d+))?\]")
-_NAMES = {  # where taking off an s or an underscore is not enough
+# Names for which removing an "s" or an underscore is not enough.
+_NAMES = {
     "n_blocks": "number of blocks",
     "value": "value",
     "child_counts": "noisy counts of a cut's sides",
@@ -74,7 +78,7 @@ TERMS = (
 
 
 def sentence(audited: Audited) -> Sentence:
-    """Return what the runs show, with its confidence; never that something is verified."""
+    """Return the result of the runs, with its confidence. It never claims that anything is verified."""
     bound, limit = audited.bound, audited.limit.epsilon
     runs = f"{bound.n_runs:,} runs of each world"
     least, sure = f"ε is at least {floored(bound.epsilon_lower)}", f"{percent(bound.options.confidence)} confidence"
@@ -87,7 +91,8 @@ def sentence(audited: Audited) -> Sentence:
         words += f"the verdict {percent(VERDICT_CONFIDENCE)}.{more}"
     elif audited.is_undecided:
         most, surely = bound.ceiling, ""
-        if most > limit:  # the figure could be above the limit, the verdict could not
+        # The bound could be above the limit, but the verdict could not.
+        if most > limit:
             most, surely = bound.ceiling_at(VERDICT_CONFIDENCE), f" with {percent(VERDICT_CONFIDENCE)} confidence"
         words = f"Undecided: {bound.n_runs:,} runs can show at most {ceiled(most)}{surely}, and it promised "
         words += f"{ceiled(limit)} ({kind}). They show that {least}, with {sure}."
@@ -125,7 +130,7 @@ def _ends(values: FloatArray) -> tuple[float, float]:
 
 
 def histogram(audited: Audited) -> Scene:
-    """Return how the most telling statistic falls in both worlds, with the event's threshold."""
+    """Return a histogram of the most telling statistic in both worlds, with the event's threshold."""
     bound, audience = audited.bound, Audience.CURATOR if audited.is_own else Audience.NOISE
     one, two = bound.scores, bound.other_scores
     event = bound.events[0] if bound.events else None
@@ -140,7 +145,8 @@ def histogram(audited: Audited) -> Scene:
     tallest = float(max(share.max() for share in shares)) or 1.0
     layers = []
     for i, (world, share) in enumerate(zip(WORLDS, shares, strict=True)):
-        x, tops = np.repeat(edges, 2)[1:-1], np.repeat(share, 2)  # the outline (2 m, 3) as x, low, high
+        # Outline (2 m, 3) as x, low, high.
+        x, tops = np.repeat(edges, 2)[1:-1], np.repeat(share, 2)
         outline = {"edges": np.stack([x, np.zeros(len(x)), tops], axis=1)[None, None]}
         bars = Layer(world, Kind.BANDS, Role.CLUSTER, audience, outline, always(1), fill=FILL, hue=i, isolate=False)
         layers.append(bars)
@@ -207,7 +213,8 @@ def statistic_words(statistic: str) -> str:
         return _path(statistic)
     path, column, words = match["path"], match["column"], _path(match["path"])
     if words.endswith("s") and not words.endswith("ss") and path.split(".")[-1] not in _NAMES:
-        words = words[:-1]  # one of "noisy_counts" is a "noisy count"
+        # One entry of "noisy_counts" is a "noisy count".
+        words = words[:-1]
     first = f"{_ordinal(int(match['row']))} {words}"
     if column is None:
         return first
@@ -235,12 +242,18 @@ def _axis(index: int) -> str:
 # -- The stage --
 
 
-COLUMNS = 21  # of dots, from one side of the picture to the other; ours
-LEAST_COLUMNS = 5  # of them on each side of the threshold, so that words fit; ours
-ONE_BY_ONE = 24  # runs of each world that are played one at a time; ours
-GROWTH = 12  # then each step plays a twelfth of the runs so far; ours
-MOST_POINTS = 60  # of a line in the small ROC chart; ours
-NOTHING = "nothing"  # is promised
+# Columns of dots across the picture. Our choice.
+COLUMNS = 21
+# Minimum number of columns on each side of the threshold, so that the words fit. Our choice.
+LEAST_COLUMNS = 5
+# Runs of each world that are played one at a time. Our choice.
+ONE_BY_ONE = 24
+# After that, each step plays a twelfth of the runs so far. Our choice.
+GROWTH = 12
+# Maximum number of points of a line in the small ROC chart. Our choice.
+MOST_POINTS = 60
+# Promise of a method that promises nothing.
+NOTHING = "nothing"
 HALVES = "Half of the runs of each world choose the attack; the other half test it, and only those are counted."
 LEDE = "Two worlds differ in one person: you. An attacker sees one result, a dot, and says which world it came from."
 SIDES = {False: ("With you", "Without you"), True: ("With your record", "With another one")}
@@ -249,7 +262,8 @@ STARTED = "The runs have begun. Can an attacker tell the two worlds apart?"
 STOPPED = "Stopped: nothing is shown of runs that are not complete."
 KEPT = "An attack can break a promise; only a proof can keep it."
 REPAIRED = "Its repaired version, which the {} page shows, is proved."
-IT = "It"  # a method that a sentence has no room to name
+# Stands for a method if a sentence has no room for its name.
+IT = "It"
 
 IntArray: TypeAlias = NDArray[np.intp]
 Tone: TypeAlias = Literal["broken", "open", "kept"]
@@ -257,17 +271,23 @@ Tone: TypeAlias = Literal["broken", "open", "kept"]
 
 @dataclass(frozen=True, slots=True)
 class PlayedRuns:
-    """What the first runs of both worlds show."""
+    """Result of the first runs of both worlds."""
 
-    n: int  # runs of each world
-    right: int  # times the attacker's word was right, in the world where it is likely
-    wrong: int  # times it was wrong, in the other one
-    leak: float  # epsilon at least, at the audit's confidence
+    # Runs of each world.
+    n: int
+    # Number of times the attacker's word was right, in the world where the event is likely.
+    right: int
+    # Number of times the attacker's word was wrong, in the opposite world.
+    wrong: int
+    # Lower bound on epsilon at the audit's confidence.
+    leak: float
     leak_text: str
-    most: float  # epsilon that so many runs can show
+    # Largest epsilon that this number of runs can show.
+    most: float
     finding: str
     tone: Tone
-    columns: tuple[tuple[int, ...], tuple[int, ...]]  # dots (COLUMNS,) in each world
+    # Dots in each column (COLUMNS,), for each world.
+    columns: tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,30 +296,40 @@ class RocLine:
 
     name: str
     kind: Literal["attack", "limit", "best", "coin"]
-    points: tuple[tuple[float, float], ...]  # false alarms and right alarms, in [0, 1]
+    # False alarms and right alarms, in [0, 1].
+    points: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditStage(Confidential):
-    """Everything that stands on the stage of one finished audit; of real records it is the curator's."""
+    """Contents of the stage for one finished audit. For real records, curator only."""
 
-    promised: float | None  # epsilon; None: no limit
+    # Promised epsilon; None: no limit.
+    promised: float | None
     promised_text: str
-    note: str  # what else is promised: a delta
-    worlds: tuple[str, str]  # names, the upper one first
-    says: str  # what the attacker says beyond the threshold
-    first_is_likely: bool  # whether that is right in the upper world
-    edge: int  # the first column beyond the threshold; COLUMNS without one
-    played: tuple[PlayedRuns, ...]  # the last one has all runs
+    # Rest of the promise: a delta.
+    note: str
+    # Names of the worlds, the upper world first.
+    worlds: tuple[str, str]
+    # Word that the attacker says beyond the threshold.
+    says: str
+    # Whether that word is right in the upper world.
+    first_is_likely: bool
+    # First column beyond the threshold; COLUMNS if there is no threshold.
+    edge: int
+    # Numbers at each stop of the play. The last entry has all runs.
+    played: tuple[PlayedRuns, ...]
     verdict: str
-    words: str  # after the verdict
-    title: str  # of what is behind "See the attack"
+    # Words after the verdict.
+    words: str
+    # Title of the part behind "See the attack".
+    title: str
     paragraphs: tuple[str, ...]
     lines: tuple[RocLine, ...]
 
 
 def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
-    """Return what stands on the stage of a finished audit of `who`; `repaired` names the page of its proved version."""
+    """Return the stage of a finished audit of `who`; `repaired` names the page of the method's proved version."""
     bound, limit = audited.bound, audited.limit
     event = bound.events[0] if bound.events else None
     likely = event is None or event.first_is_likely
@@ -309,8 +339,9 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
     while stops[-1] < bound.n_estimating:
         stops.append(min(bound.n_estimating, stops[-1] + max(2, stops[-1] // GROWTH)))
     marks = np.array(stops)
-    # How many of the first runs lie in each column, (m, COLUMNS) for each world: those between two stops, added up.
-    first = np.searchsorted(marks, np.arange(marks[-1]), side="right")  # the stop that counts a run first
+    # Number of the first runs in each column, (m, COLUMNS) for each world: a running sum of the runs between stops.
+    # Stop at which a run is first counted.
+    first = np.searchsorted(marks, np.arange(marks[-1]), side="right")
     size = len(marks) * COLUMNS
     places = [first * COLUMNS + each[: marks[-1]] for each in columns]
     counts = [np.bincount(each, minlength=size).reshape(-1, COLUMNS).cumsum(axis=0) for each in places]
@@ -320,7 +351,8 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
     leaks = np.maximum(least_epsilons(right, wrong, marks, level, limit.delta), 0.0)
     most = np.maximum(least_epsilons(marks, 0, marks, level, limit.delta), 0.0)
     sure = least_epsilons(right, wrong, marks, bound.options.level(VERDICT_CONFIDENCE), limit.delta)
-    leaks[-1], most[-1] = bound.epsilon_lower, bound.ceiling  # of all events, each with its share of the error
+    # The last values are for all events, each with its share of the error.
+    leaks[-1], most[-1] = bound.epsilon_lower, bound.ceiling
     played = []
     for i, n in enumerate(marks.tolist()):
         is_last = i == len(marks) - 1
@@ -360,14 +392,14 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
 
 
 def tone_of(audited: Audited) -> Tone:
-    """Return how the numbers are shown: "open" where the runs decide nothing."""
+    """Return the tone of the numbers: "open" if the runs decide nothing."""
     if audited.is_violated:
         return "broken"
     return "open" if audited.is_undecided or _is_doubtful(audited) else "kept"
 
 
 def finding_of(audited: Audited, who: str = IT) -> str:
-    """Return what all runs show, in at most 68 characters; never that something is verified."""
+    """Return the result of all runs, in at most 68 characters. It never claims that anything is verified."""
     bound, limit = audited.bound, audited.limit.epsilon
     least, promised = floored(bound.epsilon_lower), ceiled(limit)
     if math.isinf(limit):
@@ -376,7 +408,7 @@ def finding_of(audited: Audited, who: str = IT) -> str:
         return broken(limit, bound.epsilon_lower, who)
     if audited.is_undecided:
         runs = f"{2 * bound.n_estimating:,} runs"
-        # At the verdict's confidence where the bound's own could be above.
+        # Use the verdict's confidence if the bound's own ceiling could be above the limit.
         most = bound.ceiling if bound.ceiling <= audited.limit.epsilon else bound.ceiling_at(VERDICT_CONFIDENCE)
         return f"Undecided: {runs} can show at most {ceiled(most)}, and it promised {promised}."
     if _is_doubtful(audited):
@@ -395,14 +427,14 @@ def broken(limit: float, leak: float, who: str = IT) -> str:
 
 
 def _named(who: str, words: str) -> str:
-    """Begin a finding with the method's name where there is room for it."""
+    """Begin a finding with the method's name if there is room for it."""
     named = f"{who} {words}"
     is_short = len(named) <= MOST_CHARACTERS and len(named.split()) <= MOST_WORDS
     return named if is_short else f"{IT} {words}"
 
 
 def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
-    """Return what is claimed and proved, and what the runs can say of it."""
+    """Return the claim and the proof in words, and what the runs can add to them."""
     limit, claimed = audited.limit.epsilon, audited.claimed
     if audited.is_proved:
         if math.isinf(claimed):
@@ -426,7 +458,7 @@ def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
 
 
 def estimate(audited: Audited) -> float:
-    """Return the epsilon that the counts of the strongest event point to, no bound: inf where it never errs."""
+    """Return the epsilon estimated from the counts of the strongest event (not a bound); inf if it never errs."""
     bound = audited.bound
     if not bound.events:
         return 0.0
@@ -438,7 +470,7 @@ def estimate(audited: Audited) -> float:
 
 
 def _is_doubtful(audited: Audited) -> bool:
-    """Return whether the bound is above the promise, and not surely enough to call that broken."""
+    """Return True if the bound is above the promise, but not surely enough to call the promise broken."""
     limit = audited.limit.epsilon
     return not audited.is_violated and math.isfinite(limit) and audited.bound.epsilon_lower > limit
 
@@ -454,7 +486,7 @@ def _title(audited: Audited) -> str:
 
 
 def _paragraphs(audited: Audited) -> tuple[str, ...]:
-    """Return what stands under the small chart: the pair, the attack with its counts, and how sure the numbers are."""
+    """Return the text under the small chart: the pair, the attack with its counts, and the confidence."""
     bound, worlds = audited.bound, [world[0].lower() + world[1:] for world in SIDES[audited.moves]]
     told = "No number that is released differs between the two worlds."
     if bound.events:
@@ -478,7 +510,7 @@ def _paragraphs(audited: Audited) -> tuple[str, ...]:
 def _columns(audited: Audited) -> tuple[tuple[IntArray, IntArray], int]:
     """Return each run's column (n,) in both worlds, and the first column beyond the threshold.
 
-    The threshold is an edge between two columns, and what the attacker looks for is on its right.
+    The threshold is an edge between two columns. The event that the attacker looks for is to its right.
     """
     bound = audited.bound
     event = bound.events[0] if bound.events else None
@@ -494,7 +526,8 @@ def _columns(audited: Audited) -> tuple[tuple[IntArray, IntArray], int]:
     right = COLUMNS - edge
     width = max((threshold - low) / edge, (high - threshold) / right if right else 0.0) or span
     columns = []
-    for each in worlds:  # those at the ends hold what lies beyond, too
+    # The outermost columns also hold the runs beyond them.
+    for each in worlds:
         with np.errstate(over="ignore"):
             at = edge + np.floor(np.clip((each - threshold) / width, -COLUMNS, COLUMNS)).astype(np.intp)
         lesser = np.clip(at, 0, max(edge - 1, 0))
@@ -602,7 +635,7 @@ WORDS = {
 
 
 def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
-    """Return how the counts become a measured ε; counts on real records are not the `public`'s."""
+    """Return the formulas from the counts to a measured ε. Counts on real records are hidden from the `public`."""
     bound, options = audited.bound, audited.bound.options
     n, level, confidence = bound.n_estimating, options.level(), tex(options.confidence)
     parts = [

@@ -26,52 +26,66 @@ from dpviz.core import Adjacency, Box, Budget, FloatArray, Points
 from dpviz.methods import name_of_seeds
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged, own_case, scaled
 
-BATCHED = 10  # times as many runs where many runs are one call
-CHUNK = 100  # runs of a job: a fraction of a second, so that progress moves and a cancel is quick
+# Factor on the number of runs if one call makes many runs.
+BATCHED = 10
+# Runs in a job. They take a fraction of a second, so progress moves and a cancel is quick.
+CHUNK = 100
 CACHED_CURVES = 64
-CONSTRUCTED = -1  # in the place of a record: the synthetic pair
+# Replaces a record's number for the synthetic pair.
+CONSTRUCTED = -1
 
-Counted = tuple[AuditCase, EpsilonBound]  # a finished audit: the pair that counts, and its bound
-Curve = Callable[[FloatArray], FloatArray]  # false alarms -> the most right alarms
+# A finished audit: the pair that counts, and its bound.
+Counted = tuple[AuditCase, EpsilonBound]
+# Maps false alarms to the largest possible share of right alarms.
+Curve = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audited:
-    """One finished audit with the limit that it is held against."""
+    """One finished audit and the limit that it is compared with."""
 
     bound: EpsilonBound
-    limit: Budget  # what is proved, else what is claimed, for these neighbors
+    # Budget for these neighbors: the proved one, otherwise the claimed one.
+    limit: Budget
     is_proved: bool
-    pair: str  # the neighbors in words
-    is_own: bool  # real records
-    best: Curve | None = None  # the mechanism's own trade-off curve, where it is known
-    claimed: float = math.inf  # epsilon that the source claims for these neighbors; inf: nothing
-    moves: bool = False  # whether one record is replaced in the other world, not removed
+    # Neighbors, in words.
+    pair: str
+    # Whether the records are real.
+    is_own: bool
+    # The mechanism's own trade-off curve, if it is known.
+    best: Curve | None = None
+    # Epsilon that the source claims for these neighbors; inf: no claim.
+    claimed: float = math.inf
+    # Whether the two worlds differ in a replaced record, not a removed one.
+    moves: bool = False
 
     @property
     def is_violated(self) -> bool:
-        """Whether the limit is refuted."""
+        """Whether the runs refute the limit."""
         return math.isfinite(self.limit.epsilon) and self.bound.violates(self.limit.epsilon)
 
     @property
     def is_undecided(self) -> bool:
-        """Whether so few runs could not refute the limit, whatever they had shown."""
+        """Whether this number of runs is too small to refute the limit, whatever they had shown."""
         return math.isfinite(self.limit.epsilon) and self.bound.is_undecided(self.limit.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditQuestion:
-    """Everything that the Audit page's answer follows from, beside the data."""
+    """All inputs of the Audit page's answer except the data."""
 
-    key: str  # of the case
-    record: int  # a row of the data, or CONSTRUCTED
+    # Key of the case.
+    key: str
+    # Row of the data, or CONSTRUCTED.
+    record: int
     epsilon: float
-    runs: int  # in each world; BATCHED times as many where many runs are one call
+    # Runs in each world; BATCHED times as many if one call makes many runs.
+    runs: int
     seed: int
 
     @property
     def is_own(self) -> bool:
-        """Whether real records are audited, not synthetic ones."""
+        """Whether the audit uses real records, not synthetic ones."""
         return self.record != CONSTRUCTED
 
 
@@ -136,7 +150,7 @@ def sizes_of(case: AuditCase, n_runs: int) -> list[int]:
 
 
 def parts_of(pairs: Sequence[AuditCase], question: AuditQuestion) -> list[tuple[Any, ...]]:
-    """Return what `part` is called with beside the data, for each part: those of a world and of a pair together."""
+    """Return the arguments of `part` besides the data, for each part, grouped by pair and then by world."""
     return [
         (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
         for pair in range(len(pairs))
@@ -159,9 +173,9 @@ def counted(points: Points, box: Box, question: AuditQuestion) -> Counted:
 
 
 def against_limit(case: AuditCase, bound: EpsilonBound, *, is_own: bool, with_best: bool = True) -> Audited:
-    """Hold a finished audit against what is proved, or else claimed; `is_own`: on real records.
+    """Compare a finished audit with the proved limit, or else the claimed one; `is_own` means on real records.
 
-    `with_best` finds the best attack on the recorded noise, which takes longer than all else.
+    `with_best` finds the best attack on the recorded noise, which takes longer than everything else.
     """
     guarantee, claim, box = case.guarantee, judged(case.guarantee), case.pair.box
     return Audited(
@@ -180,7 +194,7 @@ def against_limit(case: AuditCase, bound: EpsilonBound, *, is_own: bool, with_be
 
 @functools.lru_cache(maxsize=CACHED_CURVES)
 def _best_curve(key: str, scale: float, low: tuple[float, ...], high: tuple[float, ...]) -> Curve | None:
-    """Return the trade-off curve of a case's recorded noise, None where the noise follows from earlier releases."""
+    """Return the trade-off curve of a case's recorded noise; None if the noise follows from earlier releases."""
     case = cases_in(scaled(cases()[key], scale), Box(np.array(low), np.array(high)))[0]
     events, *others = (
         case.result(rows, np.random.default_rng(seed)).events

@@ -18,9 +18,12 @@ from dpviz.tools.audit.pictures import percent
 from dpviz.tools.audit.runs import worst
 from dpviz.tools.trials import versions
 
-RUNS = 2_000  # per data set; BATCHED times as many where many runs are one call
-DECIMALS = 4  # of a measured ε in a row
-SUFFIX = ".part"  # of the folder beside the table with its finished lines
+# Runs per data set; BATCHED times as many if one call makes many runs.
+RUNS = 2_000
+# Decimals of a measured ε in a row.
+DECIMALS = 4
+# Suffix of the folder, beside the table, with the table's finished lines.
+SUFFIX = ".part"
 TITLE = "Audit: measured privacy beside claimed privacy"
 SOURCE = "Our own runs on neighbors that are far apart by construction"
 NEIGHBORS = {Adjacency.ADD_REMOVE: "add or remove", Adjacency.REPLACE: "change"}
@@ -63,10 +66,10 @@ TableRow = dict[str, Cell]
 def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: int | None = None) -> Report:
     """Audit every method and mode and return the table, with the command that computes it again.
 
-    `runs` per data set, ten times as many where they are cheap, and `runs_unproved` (None: as many) for the modes that
-    nothing is proved of. Finished lines are kept in a folder beside `out` until `finished` removes it: the same command
-    goes on from there. The figures do not depend on `jobs`. Raises ValueError for runs or jobs that are too few and for
-    a negative seed.
+    Each data set gets `runs` runs, ten times as many if runs are cheap, and `runs_unproved` (None: as many) for modes
+    without a proof. Finished lines are kept in a folder beside `out` until `finished` removes it, so the same command
+    continues from there. The figures do not depend on `jobs`. Raises ValueError for too few runs or jobs and for a
+    negative seed.
     """
     unproved = runs if runs_unproved is None else runs_unproved
     minimums = {"runs": (runs, 20), "runs_unproved": (unproved, 20), "jobs": (jobs, 1), "seed": (seed, 0)}
@@ -153,7 +156,7 @@ def least(measured: float) -> float:
 
 
 def verdict(case: AuditCase, bound: EpsilonBound) -> str:
-    """Return what the runs show; never that something is verified."""
+    """Return the verdict of the runs. It never claims that anything is verified."""
     limit = case.epsilon_of(judged(case.guarantee))
     if math.isinf(limit):
         return NOTHING_CLAIMED
