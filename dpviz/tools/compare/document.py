@@ -15,7 +15,8 @@ from dpviz.assets import FOLDER as ASSETS
 
 TEMPLATE = ASSETS / "paper.typ"
 PICTURES_ELSEWHERE = "(The picture is in the HTML file of the same name.)"
-BLANK = r"\_" * 24  # to be filled in by hand
+# A blank to fill in by hand.
+BLANK = r"\_" * 24
 _LINE_BREAKS = re.compile(r"\s+")
 _BACKTICKS = re.compile(r"`+")
 _MARKS = re.compile(r"([\\`*_{}\[\]()#|!~$^])")
@@ -64,7 +65,8 @@ th { font-weight: 600; } tr.marked td { font-weight: 650; background: #eef3fa; }
 """
 
 
-Named: TypeAlias = tuple[tuple[str, str], ...]  # names and what they are
+# Names and their values.
+Named: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ class TableBlock:
     """Cells below the names of their columns; one row may be marked."""
 
     head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]  # each as long as `head`
+    # Each row is as long as `head`.
+    rows: tuple[tuple[str, ...], ...]
     marked: int | None = None
 
 
@@ -142,7 +145,7 @@ Block: TypeAlias = Heading | Text | Note | Items | Pairs | TableBlock | Pictures
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is read first, and an appendix that begins on a page of its own."""
+    """Document for a first reading, with an appendix that begins on a page of its own."""
 
     title: str
     subtitle: str
@@ -174,7 +177,8 @@ def pdf(document: Document) -> bytes:
 
     Typst sets it in this process, without a browser or a network; the same document gives the same bytes.
     """
-    import typst  # 80 MB of code, which only a saved paper needs
+    # 80 MB of code that only a saved paper needs.
+    import typst
 
     def parts(blocks: Sequence[Block]) -> list[dict[str, object]]:
         return [{"kind": type(block).__name__, **asdict(block)} for block in blocks]
@@ -185,12 +189,13 @@ def pdf(document: Document) -> bytes:
         "blocks": parts(document.blocks),
         "appendix": parts(document.appendix),
     }
-    # A lone half of a character, which no file can hold, becomes a question mark, as in the other forms.
+    # A lone surrogate, which no file can contain, becomes a question mark, as in the other formats.
     text = json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
     set_as = partial(typst.compile, str(TEMPLATE), sys_inputs={"paper": text}, format="pdf")
     try:
         made = set_as(pdf_standards=["ua-1"])
-    except typst.TypstError:  # a character that no font has, such as a control character: PDF/UA allows none
+    # No font has one of the characters, such as a control character. PDF/UA does not allow such characters.
+    except typst.TypstError:
         made = set_as()
     assert isinstance(made, bytes)
     return made

@@ -1,8 +1,8 @@
-"""Methods beside each other: cost against ε over many runs, what kind of guarantee each stands on, and their ranking.
+"""Chart of all methods: cost against ε over many runs, the kind of guarantee of each, and their ranking.
 
-All of it is computed on the true records: the curator's. A solid line is a proved guarantee for the neighbors that the
-axis is about; everything else is dashed, has another mark, and says why in the legend. Below are Compare's other
-pictures: the private curve of k, and one run's centers.
+All of it is computed on the true records and is for the curator only. A solid line is a proved guarantee for the
+neighbors that the axis is about. Any other line is dashed and has a different mark, and the legend gives the reason.
+Below are Compare's other pictures: the private curve of k, and one run's centers.
 """
 
 import math
@@ -29,7 +29,8 @@ from dpviz.stories.view import View, Words, project
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Row, Rows
 from dpviz.tools.trials import OK
 
-LOWEST_RATIO = 1e-3  # of a cost to the least; a chart needs an end
+# Lower limit of a cost, relative to the lowest cost, because a chart needs an end.
+LOWEST_RATIO = 1e-3
 
 LEAK = (
     "Curator view: computed on the true records. Choosing ε from exact results leaks information that no guarantee "
@@ -41,11 +42,14 @@ APART = (
     "equals one above."
 )
 NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record replaced"}
-LINE = ":line"  # after the key, in what a click on a line or its words reports: no ε of it was meant
+# Suffix of the key in the report of a click on a line or its words. Such a click means no particular ε.
+LINE = ":line"
 WITHOUT = "Without privacy: k-means++"
 NO_DATA = "No data: public centers"
-LEAST_VIEW = (-0.03, 0.2)  # decades around the cost without privacy
-NEAR = 0.5  # decades above all lines and bands up to which no data has a level: a higher one would squeeze them
+# Decades around the cost without privacy.
+LEAST_VIEW = (-0.03, 0.2)
+# Decades above all lines and bands within which the level of no data is drawn. A higher level would squeeze them.
+NEAR = 0.5
 TERMS = (
     (
         "Cost",
@@ -78,7 +82,7 @@ TERMS = (
 
 
 class EpsilonMeaning(Enum):
-    """What a line's ε means beside the axis: what the legend adds to the name, and the symbol of each ε's mark."""
+    """Meaning of a line's ε next to the axis: the legend's addition to the name, and the mark's symbol."""
 
     SAME = ("", "circle")
     OTHER = ("other neighbors", "square")
@@ -94,15 +98,21 @@ class EpsilonMeaning(Enum):
 class Series(Confidential):
     """One method along ε."""
 
-    key: str  # what a click reports
+    # Key that a click reports.
+    key: str
     name: str
     hue: int
     standing: EpsilonMeaning
-    epsilons: tuple[float, ...]  # (p,) of the runs, ascending
-    x: FloatArray  # (p,) proved, else claimed
-    nonprivate_ratios: FloatArray  # (R, p) costs over those without privacy; NaN where a run failed
-    n_failed: tuple[int, ...] = ()  # (p,) runs at each ε that released nothing; () is none
-    per_distance: bool = False  # whether its ε counts per distance, claimed or proved
+    # (p,), ascending: the epsilons of the runs.
+    epsilons: tuple[float, ...]
+    # (p,) proved epsilons, or claimed ones if nothing is proved.
+    x: FloatArray
+    # (R, p) costs divided by the cost without privacy; NaN for a run that failed.
+    nonprivate_ratios: FloatArray
+    # (p,) number of runs at each ε that released nothing; () if all runs released something.
+    n_failed: tuple[int, ...] = ()
+    # Whether the method's ε counts per distance, claimed or proved.
+    per_distance: bool = False
 
     def nonprivate_at(self, epsilon: float) -> FloatArray:
         """Return the costs of all runs at `epsilon`, ascending; a run that released nothing costs more than any."""
@@ -113,7 +123,7 @@ class Series(Confidential):
 
     @property
     def legend(self) -> str:
-        """Its name, and what its ε is if it is another one."""
+        """Name of the method, with the meaning of its ε if that differs from the axis."""
         return f"{self.name} ({self.standing.words})" if self.standing.words else self.name
 
     @property
@@ -126,7 +136,7 @@ class Series(Confidential):
 
 
 def standing(row: Row, adjacency: str, *, bounds_public: bool = True) -> EpsilonMeaning:
-    """Say what a run's ε means on an axis about `adjacency`; bounds from the records leave nothing proved."""
+    """Return the meaning of a run's ε on an axis about `adjacency`; with bounds from the records, nothing is proved."""
     if row["proved_epsilon"] is None or not bounds_public:
         return EpsilonMeaning.CLAIMED
     if row["proved_per_distance"]:
@@ -135,14 +145,14 @@ def standing(row: Row, adjacency: str, *, bounds_public: bool = True) -> Epsilon
 
 
 def _measured(rows: Sequence[Row]) -> list[Row]:
-    """Return the runs that took place and have a cost beside that without privacy."""
+    """Return the runs that succeeded and have a cost relative to the cost without privacy."""
     return [row for row in rows if row["status"] == OK and row["inertia_ratio"] is not None]
 
 
 def series_of(
     key: str, name: str, hue: int, rows: Sequence[Row], adjacency: str, *, bounds_public: bool = True
 ) -> Series | None:
-    """Gather the runs of one method; None where none of them could be made."""
+    """Gather the runs of one method; None if no run succeeded."""
     measured = _measured(rows)
     if not measured:
         return None
@@ -153,7 +163,7 @@ def series_of(
     ratios = np.full((max(map(len, columns)), len(epsilons)), np.nan)
     for i, runs in enumerate(columns):
         ratios[: len(runs), i] = [row["inertia_ratio"] for row in runs]
-    # Where nothing is claimed there is the ε that was asked for.
+    # If nothing is claimed, use the requested ε.
     x = np.array([float(np.median([row[column] or row["epsilon"] for row in runs])) for runs in columns])
     failed = tuple(
         sum(row["epsilon"] == at for row in rows) - len(runs) for at, runs in zip(epsilons, columns, strict=True)
@@ -173,7 +183,7 @@ def all_series(entries: Sequence[str], rows: Rows, adjacency: str, *, bounds_pub
 
 
 def per_distance(rows: Sequence[Row]) -> bool:
-    """Say whether these runs are of a method whose ε counts per distance: it is never ranked with others."""
+    """Return True if these runs are of a method whose ε counts per distance; it is never ranked with others."""
     return any(row["status"] == OK and row["published_per_distance"] for row in rows)
 
 
@@ -244,7 +254,8 @@ def frontier(
         hint="Click a mark to look at the run nearest to its median, or a name.",
         x=Axis("ε", view=ends, log=True),
         y=Axis("cost", "× without privacy", view=(low - pad, high + pad), log=True),
-        axes_public=False,  # the axes end at exact costs
+        # The axes end at exact costs.
+        axes_public=False,
         layers=(*bands, *level_lines, *lines, *rules, *marks, *ring),
     )
 
@@ -266,9 +277,9 @@ def apart(one: Series, adjacency: str) -> Scene:
 
 
 def median_row(rows: Sequence[Row]) -> Row | None:
-    """Return the run whose cost is nearest to the median, the cheaper one of two; None where none took place.
+    """Return the run whose cost is nearest to the median, the cheaper of two runs; None if no run succeeded.
 
-    A run that released nothing costs more than any, as in every median here.
+    A run that released nothing costs more than any other run, as in every median here.
     """
     measured = _measured(rows)
     if not measured:
@@ -331,14 +342,14 @@ def _span(counts: Sequence[int]) -> str:
 
 
 def no_data_ratio(rows: Rows) -> float | None:
-    """Return what no data costs on the records of all these runs, × without privacy; None where no run says so."""
+    """Return the cost of no data on the records of all these runs, × without privacy; None if no run has it."""
     costs = (row for runs in rows.values() for row in runs if row["status"] == OK and "no_data_inertia" in row)
     row = next(costs, None)
     return row["no_data_inertia"] / row["floor_inertia"] if row is not None and row["floor_inertia"] > 0 else None
 
 
 def no_data_line(rows: Rows) -> list[dict[str, object]]:
-    """Return the line of no data in the table of all numbers, none where no run says what it costs."""
+    """Return the line of no data in the table of all numbers; no line if no run has its cost."""
     ratio = no_data_ratio(rows)
     line: dict[str, object] = {"Method": NO_DATA, "Guarantee": "no record is read: ε = 0"}
     return [] if ratio is None else [line | {"Cost, × without privacy": times_words(ratio)}]
@@ -363,17 +374,18 @@ def facts(row: Row) -> tuple[Fact, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What one method costs at one ε, over its runs, × without privacy."""
+    """Cost of one method at one ε, over its runs, × without privacy."""
 
     key: str
     name: str
     median: float
-    low: float  # ends of the band
+    # Lower end of the band.
+    low: float
     high: float
 
 
 def ranking(series: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Ranked, ...]:
-    """Return the methods that may be held against each other at `epsilon`, the lowest median cost first.
+    """Return the methods that may be compared at `epsilon`, the lowest median cost first.
 
     That is: proved for the neighbors chosen, and with all of `n_runs` runs there. Every cost is that of at most k
     centers. Of equal ones the name decides.
@@ -409,9 +421,9 @@ def times_words(ratio: float) -> str:
 
 
 def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:
-    """Say which methods found another number of centers than k by themselves, and how they are compared all the same.
+    """Name the methods that chose their own number of centers instead of k, and explain how they are compared.
 
-    "" where none did.
+    "" if no method did.
     """
     sentences = []
     for one in series:
@@ -424,9 +436,9 @@ def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:
 
 
 def progress(question: CompareQuestion, rows: Rows) -> Sentence | None:
-    """Say how many of the methods that are ranked have all of their runs: before that none is called the best.
+    """Report how many of the ranked methods have all their runs; no method is called the best before that.
 
-    None once all have. Those whose ε counts per distance are ranked with none of the others.
+    None once all methods have them. Methods whose ε counts per distance are not ranked with the others.
     """
     ranked = [key for key in question.entries if not ENTRIES[key].per_distance]
     n_runs = question.n_runs * len(question.epsilons)
@@ -445,7 +457,8 @@ def progress(question: CompareQuestion, rows: Rows) -> Sentence | None:
 
 
 MARK = 6.0  # CSS pixels
-N_COLORS = 255  # of clusters; the number after the last is no color
+# Number of colors for clusters. The next number is not a color.
+N_COLORS = 255
 MECHANISM = (
     "One noisy histogram of the records on a public grid, then k-means on its cells for each k. Only the histogram "
     "reads the records, so that all values of k together cost one ε. Each new curve is one more release."
@@ -482,7 +495,7 @@ def curve_scene(release: CurveRelease, k: int) -> Scene:
 
 
 def list_curve_spending(curves: Sequence[KCurve], adjacency: Adjacency) -> list[dict[str, str]]:
-    """Return what every private curve has spent on what, a line each, and the sum."""
+    """Return the spending of every private curve, one line per mechanism, and the sum."""
     lines = [
         {"Curve": str(i), "Spent on": words_of(leaf), "ε": ceiled(spent_epsilon((leaf,), adjacency))}
         for i, curve in enumerate(curves, start=1)
@@ -498,10 +511,11 @@ def run_scene(
 ) -> Scene:
     """Return the records (n, d) in the color of their center's index `labels` (n,), and the centers (k, d); box units.
 
-    The records are colored by what was released, and drawn where they are: the public sees the centers alone.
+    Released values give the colors of the records, but the positions are exact, so the public sees only the centers.
     """
     view = view or View()
-    stage = Stage(project(view, words, unit), Clock(-1, ("release",)))  # one frame
+    # One frame.
+    stage = Stage(project(view, words, unit), Clock(-1, ("release",)))
     rows = stage.clock.always()
     layers = (
         *ground.box_layer(stage, public=words.box_public),
@@ -573,7 +587,8 @@ PAPERS = (
     KAIROUZ,
 )
 
-WITHOUT = "the cost without privacy"  # in a formula
+# Words in a formula.
+WITHOUT = "the cost without privacy"
 WORDS = {
     BUDGET: SYMBOLS[BUDGET],
     "r": "cost as a multiple of that without privacy",

@@ -1,7 +1,7 @@
-"""The decision paper: one page that an analyst and an officer sign, an appendix, and the version anybody may read.
+"""Decision paper: one page that an analyst and an officer sign, an appendix, and a public version.
 
-`PublicFacts` follow from the question, the public box, the methods' proofs and what was released alone. `Findings` are
-computed on the true records, and are the curator's.
+`PublicFacts` follow only from the question, the public box, the methods' proofs and the releases. `Findings` are
+computed on the true records and are for the curator only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -84,8 +84,10 @@ COUNTS = (
 )
 CLIPPED = "Values outside of the bounds count as the nearest bound. How many there were is not public."
 READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
-MOST_WIDE = 7  # columns of one table
-MOST_COLUMNS = 8  # that are named on the first page
+# Maximum number of columns in one table.
+MOST_WIDE = 7
+# Maximum number of columns named on the first page.
+MOST_COLUMNS = 8
 COST = (
     "Sum of squared distances from each record to its nearest center, as a multiple of the cost of k-means without "
     "privacy on the same records; every method with k centers at most."
@@ -101,20 +103,23 @@ OWN_DELTA = (
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What one method promises at the ε that the paper is about."""
+    """Promise of one method at the ε that the paper is about."""
 
     key: str
     name: str
     label: Label
-    proved: Claim | None  # as it adds up with other releases
+    # Proved claim, as it composes with other releases.
+    proved: Claim | None
 
 
 @dataclass(frozen=True, slots=True)
 class PublicFacts:
-    """The question, the data's public side, what was released, and the promises at one ε. Nothing in it is exact."""
+    """The question, the data's public side, the releases, and the promises at one ε. Nothing in it is exact."""
 
-    title: str  # of the data
-    bounds: Named  # (feature, its public bounds); "" where they came from the records
+    # Title of the data.
+    title: str
+    # Pairs (feature, its public bounds); "" for bounds that came from the records.
+    bounds: Named
     bounds_note: str
     n_clusters: int
     adjacency: str
@@ -122,18 +127,25 @@ class PublicFacts:
     promises: tuple[Promise, ...]
     bounds_public: bool
     versions: Named
-    link: str  # the query that brings the page back
+    # Query that opens the same page again.
+    link: str
     day: str
-    origin: str = ""  # where k comes from, and whether anybody chose it
-    columns: Named = ()  # (column, its bounds) where the features are computed from columns
-    derived: str = ""  # which features those are
-    ledger: ReleaseLedger = NOTHING_YET  # of everything that was released of these records
-    rows_each: int = 0  # rows of one person, at most; 0: nobody has said
-    kept: str = ""  # where the records are, and until when
+    # Source of k, and whether anyone chose it.
+    origin: str = ""
+    # Pairs (column, its bounds), if the features are computed from columns.
+    columns: Named = ()
+    # Description of those computed features.
+    derived: str = ""
+    # Ledger of all releases of these records.
+    ledger: ReleaseLedger = NOTHING_YET
+    # Maximum number of rows per person; 0: not specified.
+    rows_each: int = 0
+    # Location of the records, and how long they are kept.
+    kept: str = ""
 
     @property
     def question(self) -> str:
-        """What is to be decided."""
+        """Question to decide."""
         return (
             f"With which method and which ε should {self.n_clusters} cluster centers of these records be released, and "
             f"what does that cost? Two data sets are neighbors when they differ by {NEIGHBORS[self.adjacency]}."
@@ -142,24 +154,36 @@ class PublicFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings(Confidential):
-    """What the runs show. Curator only."""
+    """Results of the runs. Curator only."""
 
     n: int
-    n_left_out: int  # rows of the file
-    n_clipped: int  # records, onto the box's wall
-    clipping: str  # what that did to which column; "" where nothing is known of columns
-    ranked: tuple[Ranked, ...]  # at the paper's ε
+    # Rows of the file that were left out.
+    n_left_out: int
+    # Records that were moved onto the wall of the box.
+    n_clipped: int
+    # Effect of that clipping on each column; "" if nothing is known about columns.
+    clipping: str
+    # Ranking at the paper's ε.
+    ranked: tuple[Ranked, ...]
     best: Recommendation | None
-    answer: str  # its sentence, or why there is none
-    rows: Rows  # of every method, at the paper's ε and at all others
-    pictures: tuple[Picture, ...]  # at the paper's ε, and without privacy
+    # The recommendation's sentence, or the reason why there is none.
+    answer: str
+    # Rows of every method, at the paper's ε and at all others.
+    rows: Rows
+    # Pictures at the paper's ε, and without privacy.
+    pictures: tuple[Picture, ...]
     frontier: Picture
-    centers: tuple[tuple[str, ...], ...]  # of the picture
-    center_columns: tuple[str, ...]  # what their numbers are, with units
-    profiles: tuple[str, ...]  # each center in words; none of projected columns
-    same: str  # whether they are the clusters without privacy, "" where there is no picture
+    # Centers in the picture.
+    centers: tuple[tuple[str, ...], ...]
+    # Names of the centers' numbers, with units.
+    center_columns: tuple[str, ...]
+    # Each center in words; empty for projected columns.
+    profiles: tuple[str, ...]
+    # Agreement with the clusters without privacy; "" if there is no picture.
+    same: str
     pinned: tuple[tuple[str, Row], ...]  # (method, its run nearest to the median)
-    names: Mapping[str, str]  # of the methods
+    # Names of the methods.
+    names: Mapping[str, str]
     settings: Named
 
     @property
@@ -224,7 +248,8 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
         Heading("All numbers"),
         numbers(findings, facts.n_clusters),
     ]
-    if others:  # what the first page is not about
+    # Methods that the first page is not about.
+    if others:
         appendix += [
             Heading(f"What the other methods promise at ε = {epsilon}"),
             Pairs(tuple((each.name, promise_words(each.label)) for each in others)),
@@ -249,7 +274,7 @@ def _centers(findings: Findings) -> tuple[Block, ...]:
 
 
 def public_paper(facts: PublicFacts) -> Document:
-    """Return what anybody may read: the question, the public side of the data, and what each method promises."""
+    """Return the version for the public: the question, the public side of the data, and each method's promise."""
     rows = tuple((each.name, *odds(each.label)) for each in facts.promises)
     blocks: list[Block] = [
         Note(OPEN),
@@ -317,7 +342,7 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
 
 
 def _total(ledger: ReleaseLedger) -> str:
-    """Say what everything that was released has spent together."""
+    """Report the total spending of all releases."""
     if not ledger.entries:
         return NOTHING_RELEASED
     total, best = ledger.total_basic(), ledger.total_best()
@@ -343,7 +368,7 @@ def _names(entries: Sequence[ReleaseEntry]) -> str:
 
 
 def _odds(ledger: ReleaseLedger, adjacency: Adjacency) -> str:
-    """Return how often an attacker is right at most who has seen every release, about all rows of a person."""
+    """Return the limit on how often an attacker who has seen every release is right about all rows of a person."""
     total = ledger.total_basic(adjacency)
     if total.uncounted:
         return f"no limit: nothing is proved of {_names(total.uncounted)}"
@@ -395,7 +420,8 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
     sentences = [findings.answer]
     if first is not None:
         lead = "Its" if best is not None else f"At ε = {epsilon}, {name} costs least: its"
-        n = sum(row["epsilon"] == facts.epsilon for row in findings.rows[key])  # others than those of the answer
+        # These runs are not the runs behind the answer.
+        n = sum(row["epsilon"] == facts.epsilon for row in findings.rows[key])
         ends = f"the table's {n} runs; middle 90 % of them: {times_words(first.low)} to {times_words(first.high)} ×"
         sentences.append(f"{lead} median cost is {beside(first.median)} without privacy ({ends}).")
         without_data = no_data_ratio(findings.rows)
@@ -430,20 +456,21 @@ def odds(label: Label) -> tuple[str, str]:
     if label.proved is None:
         return f"claimed, not proved: {label.stated.numbers}" if label.stated.odds else "nothing is claimed", NO_LIMIT
     apart = ""
-    if label.distances:  # the words of a label have a number in front, or are one of something
+    # The words of a label begin with a number, or name one of something.
+    if label.distances:
         words = label.distances[0][0]
         apart = f", between two places {words if words[:1].isdigit() else f'one {words}'} apart"
     return f"{label.proved.numbers}, {label.proved.neighbors}", f"{label.proved.odds}{apart}"
 
 
 def own_delta(promises: Sequence[Promise]) -> tuple[Text, ...]:
-    """Say why a δ here is another one than elsewhere, where it is."""
+    """Explain why a δ here differs from the δ elsewhere; empty if it does not."""
     follows = any(each.label.proved is not None and "noisy count" in each.label.proved.numbers for each in promises)
     return (Text(OWN_DELTA, small=True),) if follows else ()
 
 
 def promise_words(label: Label) -> str:
-    """Say what is proved and by which argument, and what the method's authors state of which procedure."""
+    """State the proved claim with its argument, and the claim of the method's authors with its procedure."""
     proved, stated, differs = label.proved, label.stated, label.differs
     theirs = "Of their own procedure, its authors state" if differs else "Its authors state"
     otherwise = f" dpviz's procedure differs from theirs: {differs}." if differs else ""
@@ -466,7 +493,7 @@ def _claim(claim: Statement, what: str) -> str:
 
 
 def protection(promises: Sequence[Promise], unprotected: tuple[str, ...]) -> tuple[Block, ...]:
-    """Say what is protected, once for all methods that protect the same, and what is not; a claim protects nobody."""
+    """State what is protected, once for all methods that protect the same, and what is not; a claim protects nobody."""
     names: dict[str, list[str]] = {}
     for each in promises:
         protects = each.label.contents.protects

@@ -1,7 +1,7 @@
-"""Where to start: a method from public values alone, before a record is read and before anything is spent.
+"""Recommendation of a first method from public values alone, before a record is read or budget is spent.
 
-What decides is how many records stand behind each coordinate of a center: n ε / (k d). The rule was fitted on every
-second set of the frontier and tested on the others in docs/frontier.md. Its bands are the ranges over all sets.
+The rule uses the number of records times ε per coordinate of a center: n ε / (k d). It was fitted on every second data
+set of the frontier and tested on the others in docs/frontier.md. Its bands are the ranges over all data sets.
 `python -m benchmarks.recommended` fits both again.
 """
 
@@ -15,11 +15,14 @@ from dpviz.core import Box
 __all__ = ["Recommendation", "recommend"]
 
 WANTED = ("centers", "regions", "points", "source")
-GRID_ALWAYS, GRID_MOST = 4, 8  # features up to which a noisy grid is taken: always, and with ENOUGH
-ENOUGH = 10.0  # n ε / (k d) from which a noisy grid or private seeds are worth what they cost
-LITTLE = 40.0  # n ε below which a grid of few cells is taken in any number of features
-# From which n ε / (k d) on -> cost, × k-means without privacy: median and range over all sets of the frontier. Fewer
-# records never have a narrower range.
+# Maximum number of features for a noisy grid: in all cases, and if n ε / (k d) is at least ENOUGH.
+GRID_ALWAYS, GRID_MOST = 4, 8
+# n ε / (k d) from which a noisy grid or private seeds are worth their cost.
+ENOUGH = 10.0
+# n ε below which a grid of few cells is chosen for any number of features.
+LITTLE = 40.0
+# Maps a lower bound on n ε / (k d) to the cost, × k-means without privacy: median and range over all data sets of the
+# frontier. Fewer records never have a narrower range.
 BANDS: Sequence[tuple[float, tuple[float, float, float]]] = (
     (0.0, (2.22, 0.91, 16.4)),
     (5.0, (1.36, 0.91, 12.13)),
@@ -31,21 +34,25 @@ BANDS: Sequence[tuple[float, tuple[float, float, float]]] = (
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A method with its parameters and what to expect of it. All of it follows from public values: nothing was spent.
+    """A method with its parameters and its expected cost. It follows from public values, so no budget was spent.
 
     `dpviz.run(it.method, data, **it.params)` runs it.
     """
 
-    method: str  # a name for `dpviz.run`
-    params: Mapping[str, Any]  # its parameters, epsilon among them
-    cost: float | None  # expected, × k-means without privacy and with as many centers; None where cost says nothing
+    # Name of the method for `dpviz.run`.
+    method: str
+    # Parameters of the method, including epsilon.
+    params: Mapping[str, Any]
+    # Expected cost, × k-means without privacy and with as many centers; None if cost says nothing.
+    cost: float | None
     # Range over all sets of the frontier. Nothing bounds the cost on other records.
     band: tuple[float, float] | None
-    reason: str  # one sentence
+    # Reason, in one sentence.
+    reason: str
 
     @property
     def expected(self) -> str:
-        """Say what it should cost; "" where cost says nothing."""
+        """Return the expected cost, in words; "" if cost says nothing."""
         if self.cost is None or self.band is None:
             return ""
         low, high = self.band
@@ -124,7 +131,7 @@ def recommend(
 
 
 def share_of(n: float, epsilon: float, k: int, d: int) -> float:
-    """Return how many records times ε stand behind each coordinate of a center, by the power of two nearest to n."""
+    """Return the records times ε per coordinate of a center, with n rounded to the nearest power of two."""
     return float(2.0 ** round(math.log2(max(n, 1.0))) * epsilon / (k * d))
 
 

@@ -1,11 +1,12 @@
-"""What is compared and with which runs: every entry of every method and baseline, and one cost without privacy.
+"""Methods and runs of the comparison: every entry of every method and baseline, and one cost without privacy.
 
-All rows are the curator's. No Streamlit here: the background process, which makes the runs, would have to load it.
+All rows are for the curator only. This module does not import Streamlit, because the background process that makes the
+runs would have to load it.
 
-The comparison that the page opens with comes along with the package, so that nobody waits for it. `python -m
+The package contains the comparison that the page opens with, so that users need not wait for it. `python -m
 dpviz.experiments compare --out dpviz/assets/compare/default.json.gz` computes the file again: the `rows` for the
-default records, methods, k and seeds, on EPSILONS. A column that all runs of a method at one ε share is written once;
-released centers are rounded to 1 / 65535 of the box, for the maps alone: every cost is that of the centers as they were
+default records, methods, k and seeds, on EPSILONS. A column that all runs of a method at one ε share is written once.
+Released centers are rounded to 1 / 65535 of the box, but only for the maps: every cost is computed from the centers as
 released.
 """
 
@@ -45,12 +46,17 @@ from dpviz.tools.trials import (
 )
 from dpviz.tools.trials import referenced as referenced
 
-HERE = "here"  # the grid's name for the records on screen
-CENTERS = "centers"  # the column of a run's released centers (m, d), data units; None where it released none
-LEAST, PIECES = 5, 5  # runs of a job at least, and jobs of one method at one ε: so that stopping is quick
+# The grid's name for the records on screen.
+HERE = "here"
+# Column of a run's released centers (m, d), data units; None if the run released no centers.
+CENTERS = "centers"
+# Minimum runs of a job, and number of jobs of one method at one ε, so that stopping is quick.
+LEAST, PIECES = 5, 5
 
-Row = Mapping[str, Any]  # one run, by the sweep's column names
-Rows = Mapping[str, Sequence[Row]]  # by the entry that they are of
+# One run, by the sweep's column names.
+Row = Mapping[str, Any]
+# Runs by their entry.
+Rows = Mapping[str, Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,8 @@ class Compared:
     """One method in one mode; `page` is "" for a method that has none."""
 
     entry: Entry
-    method: str  # of `ALGORITHMS`
+    # Name of the method in `ALGORITHMS`.
+    method: str
     page: str = ""
 
     @property
@@ -79,7 +86,7 @@ class Compared:
 
     @property
     def per_distance(self) -> bool:
-        """Whether its ε counts per distance, so that it stands on an axis of its own and is not ranked."""
+        """Whether the method's ε counts per distance, so it has an axis of its own and is not ranked."""
         return ALGORITHMS[self.method].audit.by_record
 
     def declared(self) -> dict[str, Scalar]:
@@ -120,13 +127,14 @@ class TrialPart:
     start_seed: int
     first: int
     n_runs: int
-    n: int  # records: all of them, or the size of a sample
+    # Number of records: all of them, or the size of a sample.
+    n: int
     parts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CompareQuestion:
-    """What is compared on the data set on screen."""
+    """Methods, ε and runs of the comparison on the data set on screen."""
 
     entries: tuple[str, ...]
     n_clusters: int
@@ -161,14 +169,16 @@ def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
 # -- The clusters of a run beside those without privacy --
 
 
-ALIKE = ((0.95, "almost the same groups"), (0.8, "mostly the same groups"), (0.5, "partly the same groups"))  # ours
+# Lower bounds of the adjusted Rand index for each wording. Our choice.
+ALIKE = ((0.95, "almost the same groups"), (0.8, "mostly the same groups"), (0.5, "partly the same groups"))
 OTHERS = "other groups"
+# Column names of `Counterparts.lines`.
 COUNTERPART_COLUMNS = (
     "Released center",
     "Nearest without privacy",
     "Distance (data units)",
     "Near",
-)  # of `Counterparts.lines`
+)
 ARI_HELP = (
     "Adjusted Rand index (ARI) of the records' clusters with those of k-means without privacy: 1 for the same groups, "
     "0 for groups that agree by chance."
@@ -186,11 +196,15 @@ class Counterparts(Confidential):
     A few percent more cost can hide a group that does not exist: a center that cuts a crowd in two costs little.
     """
 
-    nonprivate_ari: float  # of the records' labels by both: 1 for the same groups, 0 for chance
-    nonprivate_nearest: Labels  # (m,) which center without privacy is the nearest one of each
-    nonprivate_distances: FloatArray  # (m,) to it, data units
-    nonprivate_near: tuple[bool, ...]  # (m,) whether that is less than half of its way to the next one
-    n_clusters: int  # k
+    # Adjusted Rand index of the records' labels by both: 1 for the same groups, 0 for chance.
+    nonprivate_ari: float
+    # (m,) nearest center without privacy for each released center.
+    nonprivate_nearest: Labels
+    # (m,) distance to that center, data units.
+    nonprivate_distances: FloatArray
+    # (m,) whether that distance is less than half of the way from that center to the next one.
+    nonprivate_near: tuple[bool, ...]
+    n_clusters: int
 
     @classmethod
     def match(cls, found: FoundClusters, exact: FoundClusters) -> "Counterparts":
@@ -211,12 +225,12 @@ class Counterparts(Confidential):
 
     @property
     def alike(self) -> str:
-        """How much the groups agree, in words."""
+        """Agreement between the groups, in words."""
         return next((words for least, words in ALIKE if self.nonprivate_ari >= least), OTHERS)
 
     @property
     def sentence(self) -> str:
-        """Say how many clusters are found again, how far the groups agree, and which centers have none of their own."""
+        """Report how many clusters are found again, the groups' agreement, and the centers without a counterpart."""
         k, n_found = self.n_clusters, len(self.nonprivate_found)
         said = f"All {k}" if n_found == k and k > 1 else f"{n_found} of {k}"
         verb = "is" if n_found == 1 else "are"
@@ -225,7 +239,7 @@ class Counterparts(Confidential):
 
     @property
     def oddities(self) -> str:
-        """Say which released centers share a cluster without privacy, and which have none there; "" for none."""
+        """Name the released centers that share a cluster without privacy or have no counterpart there; "" for none."""
         groups = [
             [i + 1 for i, near in enumerate(self.nonprivate_near) if near and self.nonprivate_nearest[i] == j]
             for j in sorted(self.nonprivate_found)
@@ -242,7 +256,7 @@ class Counterparts(Confidential):
         return number(round(self.nonprivate_ari, 2))
 
     def lines(self) -> tuple[tuple[str, str, str, str], ...]:
-        """Return of each released center its number, its counterpart's, their distance, and whether it is near."""
+        """Return each released center's number, its counterpart's number, their distance, and whether it is near."""
         return tuple(
             (str(i + 1), str(int(j) + 1), number(float(distance)), "yes" if near else "no")
             for i, (j, distance, near) in enumerate(
@@ -284,7 +298,8 @@ class RepeatedRun(Confidential):
 
     guarantee: Guarantee
     clusters: FoundClusters
-    counterparts: Counterparts  # among the clusters without privacy
+    # Counterparts among the clusters without privacy.
+    counterparts: Counterparts
 
 
 def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> list[dict[str, Any]]:
@@ -302,12 +317,13 @@ def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> R
 
 
 def counterparts(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Counterparts | None, ...]:
-    """Repeat the runs of `part` and compare their clusters with those without privacy; None where none was released."""
+    """Repeat the runs of `part` and compare their clusters with those without privacy; None for no release."""
     found: list[Counterparts | None] = []
     for trial in trials(points, box, classes, part):
         try:
             clusters = _repeated(trial)[1]
-        except ValueError:  # the method's own words for a run that it refuses, as in its row
+        # The method refuses this run, with the same message as in its row.
+        except ValueError:
             found.append(None)
             continue
         found.append(Counterparts.match(clusters, _exact(trial.source, trial.n_clusters)))
@@ -335,10 +351,10 @@ def _exact(source: TrialSource, n_clusters: int) -> FoundClusters:
 
 
 def promise_of(box: Box, part: TrialPart) -> Guarantee:
-    """Return what a run of `part` promises, whatever the records: from one on stand-ins that fill the box evenly.
+    """Return the promise of a run of `part`, whatever the records, from a run on stand-ins that fill the box evenly.
 
-    Where δ follows the noisy number of records, these are so few that it is the largest that the method takes. Raises
-    ValueError for parameters that the method refuses.
+    If δ depends on the noisy number of records, the stand-ins are so few that δ is the largest that the method takes.
+    Raises ValueError for parameters that the method refuses.
     """
     points = stand_ins(box, part.n_clusters)
     return _repeated(trials(points, box, None, replace(part, n=len(points)))[0])[0]
@@ -362,8 +378,10 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
 
 
 FILE = FOLDER / "compare" / "default.json.gz"
-DATA = "blobs"  # as the app opens
-START_SEED = 5  # as the app opens
+# Data set on screen when the app opens.
+DATA = "blobs"
+# Start seed when the app opens.
+START_SEED = 5
 N_RUNS = 30
 # Every value of the page's shorter grids is among them.
 EPSILONS = (
@@ -389,8 +407,10 @@ EPSILONS = (
     15.0,
     20.0,
 )
-DROPPED = ("key", "seconds", *versions())  # of a row: names and times that nothing on the page is made from
-LEVELS = 2**16 - 1  # of a coordinate between the two walls of the box
+# Columns of a row that nothing on the page uses: names and times.
+DROPPED = ("key", "seconds", *versions())
+# Levels of a coordinate between the two walls of the box.
+LEVELS = 2**16 - 1
 
 
 def dataset() -> Dataset:
@@ -419,7 +439,8 @@ def written(rows_of_parts: Mapping[TrialPart, Sequence[Row]]) -> bytes:
     """Return the file with these rows; equal rows, equal bytes."""
     data = dataset()
     kept = []
-    for one, rows in rows_of_parts.items():  # by column: one value where all rows have the same, else a list of theirs
+    # Store one value per column if all rows agree, otherwise a list of the rows' values.
+    for one, rows in rows_of_parts.items():
         names = [name for name in rows[0] if name not in (*DROPPED, CENTERS)]
         columns = {name: [row[name] for row in rows] for name in names}
         columns["processor_seconds"] = [
@@ -441,17 +462,19 @@ def packed(centers: Centers, box: Box) -> str:
 
 
 def unpacked(text: str, box: Box) -> Centers:
-    """Return what `packed` has written (m, d), data units."""
+    """Return the centers (m, d), data units, that `packed` has written."""
     unit = np.frombuffer(b64decode(text), dtype="<u2").reshape(-1, box.d) / LEVELS
     return np.ascontiguousarray(box.from_unit(unit))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packaged:
-    """The runs that came along."""
+    """The runs that are part of the package."""
 
-    records: str  # the digest of the records that they are of
-    rows: Mapping[tuple[str, float], tuple[Row, ...]]  # by method and ε, in the order of their noise seeds from 0 on
+    # Digest of the records of these runs.
+    records: str
+    # Rows by method and ε, in the order of their noise seeds from 0 on.
+    rows: Mapping[tuple[str, float], tuple[Row, ...]]
 
     def find_rows(self, digest: str, one: TrialPart) -> tuple[Row, ...] | None:
         """Return the rows of a part of the runs on the records with this digest; None unless all of them came along."""

@@ -38,15 +38,22 @@ from dpviz.stories.panel import TWICE, beside, ceiled, number
 from dpviz.tools.compare.runs import Row, Rows, TrialPart, referenced
 from dpviz.tools.trials import OK
 
-DIGITS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)  # of values: few, as each is judged by runs of its own
-EPSILONS = friendly(0.05, 20.0, digits=DIGITS)  # that are searched
-BATCH = 10  # runs between two looks
-MOST_RUNS = 380  # of one method, beside those it began with; ours
+# Leading digits of the values. They are few, because each value needs runs of its own.
+DIGITS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+# Values of ε that the search tries.
+EPSILONS = friendly(0.05, 20.0, digits=DIGITS)
+# Runs between two looks.
+BATCH = 10
+# Maximum number of runs of one method, besides the runs it began with. Our choice.
+MOST_RUNS = 380
 MOST_ROUNDS = MOST_RUNS // BATCH
 FEWEST = 20  # people
-CACHED_STAKES = 4096  # values: a search repeats its rounds at every look; our choice
-ENOUGH = 60  # runs that an estimate rests on; our choice
-END_SHARE, HARM_SHARE = 0.45, 0.1  # of 1 - confidence: for each end of the interval, and for all harm; our choice
+# Number of cached values, because a search repeats its rounds at every look. Our choice.
+CACHED_STAKES = 4096
+# Number of runs behind an estimate. Our choice.
+ENOUGH = 60
+# Shares of 1 - confidence: for each end of the interval, and for all harm. Our choice.
+END_SHARE, HARM_SHARE = 0.45, 0.1
 REASONING = (
     "The best estimate is the smallest {axis} of those tried that is not ruled out, and of whose runs enough kept the "
     "limit. Every {axis} is judged by its own runs, as a larger one need not be better. Runs are made ten at a time, "
@@ -56,20 +63,25 @@ REASONING = (
     "values between those that were tried."
 )
 
-Outcomes = Mapping[float, Sequence[bool]]  # value -> whether each of its runs kept the limit, in the order of the runs
+# Maps a value to whether each of its runs kept the limit, in the order of the runs.
+Outcomes = Mapping[float, Sequence[bool]]
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What the runs support of the smallest value that reaches the aim: with the confidence it is from `low` to `high`.
+    """Evidence from the runs about the smallest value that reaches the aim.
 
-    Nothing is said of values that were not tried.
+    With the confidence of the search, that value is from `low` to `high`. Values that were not tried are not covered.
     """
 
-    low: float | None  # None: every value was ruled out
-    high: float | None  # None: the runs do not show that any value reaches it
-    estimate: float | None  # the smallest, not ruled out, that met the aim often enough; None: there is none
-    harmful: tuple[float, ...]  # larger values than the estimate that were shown to fail
+    # Lower end of the interval; None: every value was ruled out.
+    low: float | None
+    # Upper end of the interval; None: the runs do not show that any value reaches the aim.
+    high: float | None
+    # Smallest value, not ruled out, that met the aim often enough; None if there is none.
+    estimate: float | None
+    # Values above the estimate that were shown to fail.
+    harmful: tuple[float, ...]
     n_runs: int
 
 
@@ -87,7 +99,7 @@ def log_stakes(met: tuple[bool, ...], probability: float) -> tuple[float, float]
 
 
 def support(values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> Support:
-    """Return what the runs support with this confidence; `values` ascend."""
+    """Return the evidence of the runs at this confidence; `values` ascend."""
     bets = _Bets.from_runs(values, outcomes, probability, confidence)
     good = [i for i, share in enumerate(bets.shares) if share >= probability and not bets.ruled_out[i]]
     estimate = next((i for i in good if len(outcomes[values[i]]) >= ENOUGH), good[0] if good else None)
@@ -103,11 +115,11 @@ def support(values: Sequence[float], outcomes: Outcomes, probability: float, con
 def next_value(
     values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float, n_rounds: int
 ) -> float | None:
-    """Return the value to run next; None where both ends of the interval are the estimate, or no value is left.
+    """Return the value to run next; None if both interval ends are the estimate, or no value is left.
 
-    At first the smallest value that looks good gets ENOUGH runs, and every one below it some, halfway in between before
-    all others. Then come by turns: of the values below that are not ruled out the one that is soonest, the estimate
-    itself, and what brings the upper end of the interval down soonest.
+    First, the smallest value that looks good gets ENOUGH runs, and every value below it gets some, with the value
+    halfway in between before the rest. Then the search takes turns: the value below that is likely to be ruled out
+    soonest, the estimate itself, and the value that lowers the upper end of the interval soonest.
     """
     bets = _Bets.from_runs(values, outcomes, probability, confidence)
     runs = [tuple(outcomes.get(value, ())) for value in values]
@@ -126,9 +138,9 @@ def next_value(
         return float(values[between[len(between) // 2] if between else fresh[-1]])
 
     def runs_to_go(i: int, missing: float) -> float:
-        """Return how many runs at a value a stake takes that misses so much, if p is its runs' share."""
+        """Return the number of runs at a value that add `missing` to a stake, if their share of hits stays the same."""
         share = bets.shares[i] if runs[i] else 1.0
-        # What a run adds to a stake's logarithm on average, at best: the relative entropy of two coins.
+        # The largest average gain of a stake's logarithm per run is the relative entropy of two coins.
         coins = ((share, probability), (1.0 - share, 1.0 - probability))
         gain = sum(p * math.log(p / q) for p, q in coins if p > 0)
         return missing / gain if gain > 0 else math.inf
@@ -148,10 +160,14 @@ def next_value(
 class _Bets:
     """The stakes on each value's runs, as logarithms, and the ends of the interval that follow from them."""
 
-    shares: tuple[float, ...]  # (m,) of the runs that met the aim; -1 without runs
-    against: tuple[float, ...]  # (m,) against "it reaches the aim"
-    pooled: tuple[float, ...]  # (m,) against "no value up to this one reaches it"
-    least: float  # stake that decides an end
+    # (m,) share of the runs that met the aim; -1 without runs.
+    shares: tuple[float, ...]
+    # (m,) stakes against "it reaches the aim".
+    against: tuple[float, ...]
+    # (m,) stakes against "no value up to this one reaches it".
+    pooled: tuple[float, ...]
+    # Stake that decides an end.
+    least: float
 
     @classmethod
     def from_runs(cls, values: Sequence[float], outcomes: Outcomes, probability: float, confidence: float) -> "_Bets":
@@ -164,7 +180,7 @@ class _Bets:
 
     @property
     def ruled_out(self) -> tuple[bool, ...]:
-        """Whether each value is."""
+        """Whether each value is ruled out."""
         return tuple(stake >= self.least for stake in self.against)
 
     @property
@@ -182,18 +198,22 @@ class _Bets:
 
 @dataclass(frozen=True, slots=True)
 class CostSearch:
-    """Looks for the first of `values` at which a run costs at most `limit` times that without privacy."""
+    """Search for the first of `values` at which a run costs at most `limit` times the cost without privacy."""
 
     entries: tuple[str, ...]
-    values: tuple[float, ...]  # ascending, of ε or of people
+    # Values of ε or of people, ascending.
+    values: tuple[float, ...]
     limit: float
-    probability: float  # that a run shall keep the limit with
-    confidence: float  # of all entries' answers together
+    # Probability with which a run must keep the limit.
+    probability: float
+    # Joint confidence of the answers for all entries.
+    confidence: float
     n_clusters: int
     start_seed: int
     seed: int
     n: int  # records
-    epsilon: float | None = None  # None: ε is searched; else people are, at this ε
+    # None: the search is for ε; otherwise it is for people at this ε.
+    epsilon: float | None = None
 
     @property
     def each(self) -> float:
@@ -207,7 +227,7 @@ class CostSearch:
 
     @property
     def aim(self) -> str:
-        """What is searched for, in words: the limit of the cost, and how many runs shall keep it."""
+        """Aim of the search, in words: the limit of the cost, and the share of runs that must keep it."""
         what = "Smallest ε" if self.epsilon is None else "Fewest people"
         cost = f"{ceiled(100.0 * (self.limit - 1.0))} % more cost"
         if self.limit >= TWICE:
@@ -216,15 +236,15 @@ class CostSearch:
         return f"{what} for at most {cost} in {share}"
 
     def value_of(self, row: Row) -> float:
-        """Return where on the axis a run was made."""
+        """Return a run's value on the axis."""
         return float(row["epsilon"] if self.epsilon is None else row["n"])
 
     def met(self, row: Row) -> bool:
-        """Say whether a run kept the limit; one that could not be made did not."""
+        """Return True if a run kept the limit; a run that failed did not keep it."""
         return bool(row["status"] == OK and row["inertia"] <= self.limit * row["floor_inertia"])
 
     def part(self, entry: str, value: float, n_before: int) -> TrialPart:
-        """Return the next runs of an entry at a value, after so many."""
+        """Return the next runs of an entry at a value, after `n_before` runs."""
         epsilon, n = (value, self.n) if self.epsilon is None else (self.epsilon, int(value))
         first, people = self.seed + n_before, self.epsilon is not None
         return TrialPart(entry, epsilon, self.n_clusters, self.start_seed, first, BATCH, n, people)
@@ -232,13 +252,17 @@ class CostSearch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched(Confidential):
-    """How far a search is: its parts so far, in order, and what the runs of each finished entry support."""
+    """State of a search: its parts so far, in order, and the evidence for each finished entry."""
 
     parts: tuple[TrialPart, ...]
-    supports: Mapping[str, Support]  # of entries that need no more runs
-    rows: Rows  # all runs so far
-    so_far: Mapping[str, Support]  # of every entry; it holds whenever one stops
-    n_rounds: Mapping[str, int]  # that are finished, of every entry
+    # Evidence for the entries that need no more runs.
+    supports: Mapping[str, Support]
+    # All runs so far.
+    rows: Rows
+    # Evidence for every entry. It holds whenever one stops.
+    so_far: Mapping[str, Support]
+    # Number of finished rounds of every entry.
+    n_rounds: Mapping[str, int]
 
     @property
     def over(self) -> bool:
@@ -247,18 +271,18 @@ class Searched(Confidential):
 
     @property
     def round(self) -> int:
-        """The round, from 1 on, of the slowest entry that is not settled; it never falls. 0 once all is over."""
+        """Round, counted from 1, of the slowest entry that is not settled. It never falls; 0 after the search."""
         return min((n + 1 for key, n in self.n_rounds.items() if key not in self.supports), default=0)
 
     @property
     def share(self) -> float:
-        """How much of the longest search is behind, in [0, 1]: it never falls, and is 1 when all is over."""
+        """Finished share of the longest search, in [0, 1]. It never falls, and is 1 at the end."""
         rounds = sum(MOST_ROUNDS if key in self.supports else n for key, n in self.n_rounds.items())
         return rounds / (MOST_ROUNDS * len(self.n_rounds)) if self.n_rounds else 1.0
 
     @property
     def where(self) -> str:
-        """How far a search is that is not over, in words."""
+        """Progress of a running search, in words."""
         settled = f"{len(self.supports)} of {len(self.so_far)} methods settled"
         return f"round {self.round} of at most {MOST_ROUNDS}: {settled}"
 
@@ -310,34 +334,44 @@ def searched(search: CostSearch, start: Rows, cache: Mapping[TrialPart, Sequence
 class Least:
     """The smallest ε, or the fewest people, at which one method is estimated to keep the limit."""
 
-    key: str  # of ENTRIES
+    # Key in ENTRIES.
+    key: str
     name: str
-    value: float  # the best estimate
-    low: float  # the smallest that the runs do not exclude
-    high: float | None  # the largest; None: the runs do not show that any value keeps the limit
-    n_kept: int  # runs at `value` that kept it
-    n_there: int  # runs at `value`
-    n_runs: int  # behind all of it
-    cost: float  # median at `value`, × without privacy
-    harmful: tuple[float, ...] = ()  # larger values that were shown to keep it too seldom
-    is_first: bool = False  # whether no smaller value was tried
+    # Best estimate.
+    value: float
+    # Smallest value that the runs do not exclude.
+    low: float
+    # Largest value that the runs do not exclude; None: they do not show that any value keeps the limit.
+    high: float | None
+    # Runs at `value` that kept the limit.
+    n_kept: int
+    # Runs at `value`.
+    n_there: int
+    # All runs behind the answer.
+    n_runs: int
+    # Median cost at `value`, × without privacy.
+    cost: float
+    # Larger values that were shown to keep the limit too seldom.
+    harmful: tuple[float, ...] = ()
+    # Whether no smaller value was tried.
+    is_first: bool = False
 
     @property
     def span(self) -> str:
-        """What the runs do not exclude, in words."""
+        """Values that the runs do not exclude, in words."""
         if self.high is None:
             return f"{number(self.low)} or more"
         return number(self.low) if self.low == self.high else f"{number(self.low)} to {number(self.high)}"
 
     @property
     def kept(self) -> str:
-        """How many of the runs at the best estimate kept the limit."""
+        """Number of runs at the best estimate that kept the limit, in words."""
         return f"{self.n_kept} of {self.n_there}"
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What to take: the proved method that needs least for the limit, with the one after it. Curator only."""
+    """Recommendation: the proved method that needs least for the limit, and the runner-up. Curator only."""
 
     search: CostSearch
     best: Least
@@ -352,7 +386,7 @@ class Recommendation:
 
     @property
     def doubt(self) -> str:
-        """Say which values the runs do not exclude, with the search's confidence."""
+        """State the values that the runs do not exclude, with the search's confidence."""
         best = self.best
         sure = f"With {100.0 * self.search.confidence:.0f} % confidence"
         if best.low == best.high:
@@ -370,7 +404,7 @@ class Recommendation:
 
     @property
     def harm(self) -> str:
-        """Say where a larger value was shown to keep the limit too seldom; "" where none was."""
+        """Name the larger values that were shown to keep the limit too seldom; "" if there are none."""
         if not self.best.harmful:
             return ""
         what = "people" if self.search.epsilon else "ε"
@@ -379,12 +413,12 @@ class Recommendation:
 
     @property
     def second(self) -> str:
-        """Say what comes next, and whether the runs tell both apart; "" where nothing does."""
+        """Name the next method, and state whether the runs tell the two apart; "" if there is no next method."""
         return "" if self.runner_up is None else f"Next: {self.runner_up.name}. {self.needed}"
 
     @property
     def needed(self) -> str:
-        """Say what the next method needs, and whether the runs tell both apart; "" where there is none."""
+        """State the need of the next method, and whether the runs tell the two apart; "" if there is none."""
         other = self.runner_up
         if other is None:
             return ""
@@ -398,23 +432,23 @@ class Recommendation:
 def recommendation(
     search: CostSearch, state: Searched, names: Mapping[str, str], proved: Sequence[str]
 ) -> Recommendation | None:
-    """Return what to take among the entries `proved`; None where no value of them looks good enough.
+    """Return the recommendation among the entries `proved`; None if no value of them looks good enough.
 
     `names` has the name on screen of every entry. Raises KeyError while a search among them is not over.
     """
     found = [_least(search, state, key, state.supports[key], names[key]) for key in proved]
     least = [one for one in found if one is not None]
-    # Of two that need the same, the one that may need less, then the one that costs less.
+    # Among methods that need the same, prefer the one that may need less, then the one that costs less.
     least.sort(key=lambda each: (each.value, each.low, each.cost))
     return Recommendation(search, least[0], least[1] if len(least) > 1 else None) if least else None
 
 
 def _least(search: CostSearch, state: Searched, key: str, one: Support, name: str) -> Least | None:
-    """Return an entry's best estimate with what the runs say of it; None where it has none."""
+    """Return an entry's best estimate with the evidence of its runs; None if it has no estimate."""
     if one.estimate is None or one.low is None:
         return None
     runs = [row for row in state.rows[key] if search.value_of(row) == one.estimate]
-    # A run that could not be made costs more than any.
+    # A run that failed costs more than any other run.
     costs = [row["inertia"] / row["floor_inertia"] if row["status"] == OK else np.inf for row in runs]
     return Least(
         key,
@@ -443,7 +477,7 @@ def no_recommendation(search: CostSearch, state: Searched, proved: Sequence[str]
 
 
 def so_far(search: CostSearch, state: Searched, legends: Mapping[str, str]) -> str:
-    """Say what the runs of a search that is not over support: it holds whenever one stops. `legends` as in `lines`."""
+    """State the evidence of a running search. It holds whenever one stops. `legends` as in `lines`."""
     parts = []
     for key, one in state.so_far.items():
         least = _least(search, state, key, one, legends[key])
@@ -456,7 +490,7 @@ def so_far(search: CostSearch, state: Searched, legends: Mapping[str, str]) -> s
 
 
 def lines(search: CostSearch, state: Searched, legends: Mapping[str, str]) -> list[dict[str, str | int]]:
-    """Return what the runs say of each entry, a line each; `legends` names them with what their ε is not."""
+    """Return the evidence for each entry, one line each; `legends` are names that add how an ε differs."""
     table, ends = [], f"from {number(search.values[0])} to {number(search.values[-1])}"
     for key, one in state.so_far.items():
         least = _least(search, state, key, one, legends[key])
@@ -477,7 +511,7 @@ def lines(search: CostSearch, state: Searched, legends: Mapping[str, str]) -> li
 
 
 def reasoning(search: CostSearch) -> str:
-    """Say how the answers were found, and what they rest on."""
+    """Explain the method of the search and the basis of its answers."""
     axis = "ε" if search.epsilon is None else "people"
     error = number(100.0 * (1.0 - search.each))
     return REASONING.format(axis=axis, error=error, confidence=100.0 * search.confidence, most=MOST_RUNS)

@@ -1,8 +1,8 @@
-"""What Compare's stage shows: a small map of each method at one ε, its number, the chart, and a finding for each ε.
+"""Compare's stage: a small map of each method at one ε, its number, the chart, and a finding for each ε.
 
-Costs, bands and records are exact and named `nonprivate_*`; `CompareStage.public` is the one filter that leaves them
-out, and swaps every sentence for its public reading. Centers are those of one run: released, where the records have
-known noise.
+Costs, bands and records are exact and named `nonprivate_*`. `CompareStage.public` is the one filter that leaves them
+out and replaces every sentence with its public version. The centers come from one run; they are released if the noise
+of the records is known.
 """
 
 import math
@@ -23,19 +23,29 @@ from dpviz.tools.compare.runs import CENTERS, ENTRIES, Rows
 from dpviz.tools.trials import OK
 
 NO_COST = "Nothing to compare with: k-means without privacy costs 0. Lower k."
-LIMIT = 1.2  # of the bracket: at most 20 % more cost than without privacy
-CONFIDENCE = 0.95  # of the bracket's interval, at each ε
-LEVEL, NEAR, FAR = 1.05, 1.12, 1.35  # costs, × without privacy: as good as it, almost, and clearly worse; ours
-UNLUCKY = 1.6  # of one run whose method's median is below FAR; ours
+# Limit of the bracket: at most 20 % more cost than without privacy.
+LIMIT = 1.2
+# Confidence of the bracket's interval, at each ε.
+CONFIDENCE = 0.95
+# Costs, × without privacy, up to which a method is as good, almost as good, and from which it is clearly worse. Our
+# choice.
+LEVEL, NEAR, FAR = 1.05, 1.12, 1.35
+# Cost of one unlucky run whose method's median is below FAR. Our choice.
+UNLUCKY = 1.6
+# The chart ends a little above the cost of no data, because no method is worth its privacy cost there: at ABOVE times
+# that cost, which is limited to LEAST_TOP and MOST_TOP.
 LEAST_TOP, MOST_TOP, ABOVE = (
     1.6,
     40.0,
     1.15,
-)  # of the chart: a little above what no data costs, where no method is worth it
-N_RECORDS = 1_200  # drawn in each small map: an even sample
+)
+# Size of the even sample that is drawn in each small map.
+N_RECORDS = 1_200
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-SAID = {"Noisy grid": "the noisy grid", "DPM as published": "published DPM"}  # names inside a sentence
-ASKED = (  # what the odds are about, at length and in few words
+# Names inside a sentence.
+SAID = {"Noisy grid": "the noisy grid", "DPM as published": "published DPM"}
+# Subject of the odds, in full and in few words.
+ASKED = (
     "Someone who knows everyone else guesses whether you are in the data: right, times in 100 (a coin: 50)",
     "Attackers right, in 100",
 )
@@ -44,9 +54,9 @@ UNPROVED, NO_LIMIT = "not proved", "no limit known"
 
 @dataclass(frozen=True, slots=True)
 class Smallest:
-    """The smallest ε from which on half of a method's runs keep a cost, with the interval that its runs support.
+    """Smallest ε from which on half of a method's runs keep a cost, with the interval that the runs support.
 
-    `early` and `late` are where the ends of the median's interval keep it; None: at no ε of the runs.
+    `early` and `late` are the ε at which the ends of the median's interval keep the cost; None: at no ε of the runs.
     """
 
     early: float
@@ -58,7 +68,7 @@ def smallest(series: Series) -> Smallest | None:
     """Return the smallest ε of the runs from which on the median cost is at most LIMIT, × without privacy.
 
     The median of n independent runs lies between their order statistics l and n + 1 - l with probability
-    1 - 2 P(Binomial(n, 1/2) < l) at least, whatever their law. None where even the largest ε does not keep it.
+    at least 1 - 2 P(Binomial(n, 1/2) < l), whatever their distribution. None if even the largest ε exceeds LIMIT.
     """
 
     def first(costs: Sequence[float]) -> float | None:
@@ -79,15 +89,17 @@ def smallest(series: Series) -> Smallest | None:
 
 
 def median_interval(costs: FloatArray) -> tuple[float, float]:
-    """Return the order statistics of ascending `costs` (n,) that hold their law's median with CONFIDENCE.
+    """Return the order statistics of ascending `costs` (n,) that enclose the median with CONFIDENCE.
 
-    The l-th from below and from above, with the largest l for which P(Binomial(n, 1/2) < l) is at most half of what the
-    confidence leaves; where n is too small for any, the ends of what there is: minus and plus infinity.
+    The median is that of the costs' distribution. The bounds are the l-th smallest and the l-th largest cost, with the
+    largest l for which P(Binomial(n, 1/2) < l) is at most half of 1 - CONFIDENCE. If n is too small for any l, they
+    are minus and plus infinity.
     """
     n = len(costs)
     rank = int(
         scipy.stats.binom.ppf(0.5 * (1.0 - CONFIDENCE), n, 0.5)
-    )  # P(X < rank) <= that share, and no larger rank has it
+        # P(X < rank) <= that share, and no larger rank satisfies this.
+    )
     if rank < 1:
         return -math.inf, math.inf
     return float(costs[rank - 1]), float(costs[n - rank])
@@ -95,24 +107,25 @@ def median_interval(costs: FloatArray) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What is promised at each ε of the stage, whatever the records: public."""
+    """Promise at each ε of the stage, whatever the records. Public."""
 
     meaning: EpsilonMeaning
-    odds: tuple[float | None, ...] = ()  # (E,) times in 100 that an attacker is right at most; None without a limit
+    # (E,) maximum number of times in 100 that an attacker is right; None without a limit.
+    odds: tuple[float | None, ...] = ()
 
     @property
     def proved(self) -> bool:
-        """Whether it is proved for the neighbors that the page is about."""
+        """Whether the promise is proved for the neighbors that the page is about."""
         return self.meaning is EpsilonMeaning.SAME
 
     @property
     def words(self) -> str:
-        """What stands beside the method's name."""
+        """Words beside the method's name."""
         return {EpsilonMeaning.SAME: "proved", EpsilonMeaning.CLAIMED: UNPROVED}.get(self.meaning, self.meaning.words)
 
 
 def promise(guarantees: Sequence[Guarantee | None], adjacency: str, *, bounds_public: bool) -> Promise:
-    """Return the promise of guarantees, one for each ε; None where the method refuses these settings."""
+    """Return the promise of `guarantees`, which has one entry per ε; None if the method refuses these settings."""
     proofs = [None if each is None or not bounds_public else each.proved for each in guarantees]
     known = next((each for each in proofs if each is not None), None)
     none = (None,) * len(guarantees)
@@ -126,7 +139,8 @@ def promise(guarantees: Sequence[Guarantee | None], adjacency: str, *, bounds_pu
     return Promise(EpsilonMeaning.SAME, tuple(odds))
 
 
-Stop: TypeAlias = tuple[float, float, float, float]  # of a line: proved or claimed ε, then the band's low, median, high
+# Point of a line: proved or claimed ε, then the band's low, median and high.
+Stop: TypeAlias = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,14 +152,18 @@ class MethodMap(Confidential):
     short: str
     hue: int
     promise: Promise
-    centers: tuple[Centers | None, ...]  # (E,) of the run shown, each (m, d) in box units; None on its way
-    audience: Audience  # of the centers: released, or the curator's where each run would be one more release
-    nonprivate_costs: tuple[float | None, ...] = ()  # (E,) of the run shown, × without privacy
-    nonprivate_line: tuple[Stop | None, ...] = ()  # (E,) over all runs; None where none took place
+    # (E,) centers of the run shown, each (m, d) in box units; None while they are being computed.
+    centers: tuple[Centers | None, ...]
+    # Audience of the centers: released, or curator only if each run would be one more release.
+    audience: Audience
+    # (E,) costs of the run shown, × without privacy.
+    nonprivate_costs: tuple[float | None, ...] = ()
+    # (E,) points over all runs; None if no run succeeded.
+    nonprivate_line: tuple[Stop | None, ...] = ()
     nonprivate_smallest: Smallest | None = None
 
     def public(self) -> "MethodMap":
-        """Return what anybody may see."""
+        """Return the public part."""
         centers = self.centers if self.audience is not Audience.CURATOR else (None,) * len(self.centers)
         return replace(self, centers=centers, nonprivate_costs=(), nonprivate_line=(), nonprivate_smallest=None)
 
@@ -157,17 +175,22 @@ class CompareStage(Confidential):
     epsilons: tuple[float, ...]
     maps: tuple[MethodMap, ...]
     findings: tuple[Sentence, ...]  # (E,)
-    lede: Sentence  # who the points are, and what is out
-    conditions: tuple[tuple[Sentence, Sentence], ...]  # what may be compared: a few words, and a sentence
-    aspect: float  # width of the box over its height
+    # Meaning of the points, and the methods that are left out.
+    lede: Sentence
+    # Conditions of a fair comparison: each a few words and a sentence.
+    conditions: tuple[tuple[Sentence, Sentence], ...]
+    # Width of the box divided by its height.
+    aspect: float
     n_runs: int
     n_features: int
-    nonprivate_records: Points | None = None  # (m, 2) an even sample, box units
-    nonprivate_no_data: float | None = None  # cost of centers that no record was read for, × without privacy
+    # (m, 2) even sample, box units.
+    nonprivate_records: Points | None = None
+    # Cost of centers that no record was read for, × without privacy.
+    nonprivate_no_data: float | None = None
     is_public: bool = field(default=False)
 
     def public(self) -> "CompareStage":
-        """Return what anybody may see: the one filter."""
+        """Return the public part. This is the one filter."""
         maps = tuple(each.public() for each in self.maps)
         findings = tuple(Sentence(each.public, each.public) for each in self.findings)
         conditions = tuple(
@@ -334,10 +357,10 @@ def _line(series: Series, epsilons: Sequence[float]) -> tuple[Stop | None, ...]:
 def finding(
     maps: Sequence[MethodMap], series: Sequence[Series], i: int, epsilon: float, no_data: float | None, rows: int = 1
 ) -> Sentence:
-    """Say in one sentence what the comparison shows at one ε: keyed to medians over the runs, and to the runs shown.
+    """Summarize the comparison at one ε in one sentence, from medians over the runs and from the runs shown.
 
-    A method is only said to win where the interval of its median overlaps that of no other proved one. A person has at
-    most `rows` rows.
+    The sentence names a winner only if the interval of its median overlaps the interval of no other proved method. A
+    person has at most `rows` rows.
     """
     public = public_finding(maps, rows * epsilon)
     lines = {one.key: one for one in series if epsilon in one.epsilons}
@@ -390,7 +413,7 @@ def _leaders(order: Sequence[MethodMap], costs: Mapping[str, FloatArray], last: 
 
 
 def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
-    """Say what is promised at one ε: from guarantees alone."""
+    """Summarize the promises at one ε, from guarantees alone."""
     proved = [each for each in maps if each.promise.proved]
     n_open = sum(each.promise.meaning is EpsilonMeaning.CLAIMED for each in maps)
     if not proved:
@@ -407,7 +430,7 @@ def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
 
 
 def _hardly(epsilon: float) -> bool:
-    """Say whether the limit on an attacker at this ε hardly is one."""
+    """Return True if the limit on an attacker at this ε hardly is a limit."""
     return attacker_odds(epsilon) > WHOLE_LIMIT
 
 
@@ -443,7 +466,7 @@ def conditions(
     *,
     bounds_public: bool,
 ) -> tuple[tuple[Sentence, Sentence], ...]:
-    """Return what may be held against what: a few words, and a sentence. An empty public sentence is left out there."""
+    """Return the conditions of a fair comparison: a few words and a sentence each, without empty public sentences."""
 
     def both(words: str, curator: str, public: str | None = None) -> tuple[Sentence, Sentence]:
         return Sentence(words, words), Sentence(curator, curator if public is None else public)

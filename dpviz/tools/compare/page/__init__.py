@@ -126,7 +126,8 @@ def _stage(page: PageFrame, question: CompareQuestion, rows: Rows, series: Seque
     dataset = page.dataset
     bounds_public = not dataset.bounds_from_data
     entries = [key for key in question.entries if not ENTRIES[key].per_distance]
-    asked = question.epsilons if page.public else question.epsilons[:1]  # the curator reads costs, not odds
+    # The curator reads costs, not odds.
+    asked = question.epsilons if page.public else question.epsilons[:1]
     promises = {
         key: stage.promise(
             [report.promised(page, question, key, epsilon) for epsilon in asked],
@@ -209,7 +210,8 @@ def draw_compare() -> None:
     """Draw the page."""
     follow_choice("audience", frame.AUDIENCE, KEY)
     page = frame.start(TITLE, compare.TERMS, public_picture=False)
-    keep(None)  # nothing of the page before
+    # Keep nothing of the previous page.
+    keep(None)
     question = ask(page)
     if question.entries and not hiding.hides("seeds"):
         with page.again:
@@ -283,7 +285,8 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     if not series:
         return
     with below:
-        away = [one for one in series if one.per_distance]  # each in a small picture with axes of its own
+        # Each of these methods gets a small picture with its own axes.
+        away = [one for one in series if one.per_distance]
         for column, one in zip(st.columns(2, gap="medium") if away else (), away, strict=False):
             with column:
                 scene, name = compare.apart(one, question.adjacency), f"apart-{one.key}"
@@ -332,9 +335,9 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
 
 
 def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
-    """Say what to begin with at `at`, from public values alone: it waits for no run, and no run changes it."""
+    """Recommend a first method for `at` from public values alone. It waits for no run, and no run changes it."""
     data = page.dataset
-    # The exact number of somebody's own rows is secret. Sizes of the gallery's sets are public.
+    # The exact number of a user's own rows is secret. Sizes of the gallery's data sets are public.
     n = data.n
     if page.source.own:
         n = int(str(controls.control(ORDER)))

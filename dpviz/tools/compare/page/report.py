@@ -48,9 +48,11 @@ OPEN = "Anybody may read it: the question, bounds and promises. Of records it ha
 BY_CURATOR = "Typed by the curator."
 DEGREES = "degrees"
 DRAWING, UPLOADED = "records drawn by hand", "uploaded records"
-SMALL = (390, 360)  # CSS pixels of each of two pictures beside each other
+# Size of each of two pictures beside each other, in CSS pixels.
+SMALL = (390, 360)
 MARKS = "Large marks in both: centers."
-MOST_CLIPPED = 4  # columns that are named
+# Maximum number of columns that are named.
+MOST_CLIPPED = 4
 HERE, ELSEWHERE = "this computer's memory", "the memory of the computer that serves this page ({host})"
 LOCAL = ("localhost", "127.0.0.1", "::1")
 KEPT = (
@@ -67,9 +69,9 @@ def offer(
     recommended: tuple[Recommendation | None, str],
     query: str,
 ) -> None:
-    """Draw the buttons that save the paper, as soon as everything in it is there; `rows` are complete.
+    """Draw the buttons that save the paper, as soon as its contents are complete; `rows` are complete.
 
-    The paper is about the recommended ε, or where there is none about `at`, at which the page reads its methods.
+    The paper is about the recommended ε. If there is none, it is about `at`, the ε at which the page reads its methods.
     """
     best = recommended[0]
     epsilon = at if best is None else best.best.value
@@ -95,7 +97,7 @@ def offer(
 def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> None:
     """Draw the buttons that save what anybody may read; it is about the ε at which the page reads its methods.
 
-    Promises are those of runs on stand-ins: no record has a part in them.
+    The promises come from runs on stand-ins, so they do not depend on any record.
     """
     epsilon = read_at(question)
     found = {key: promised(frame, question, key, epsilon) for key in question.entries}
@@ -105,10 +107,11 @@ def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> Non
 
 
 def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: float) -> Guarantee | None:
-    """Return what a method promises at `epsilon`, whatever the records; None where it refuses the settings."""
+    """Return a method's promise at `epsilon`, whatever the records; None if the method refuses the settings."""
     box = frame.dataset.box
     ends = tuple(box.low.tolist()), tuple(box.high.tolist())
-    if frame.dataset.bounds_from_data:  # even the box is the curator's then
+    # In this case, even the box is curator only.
+    if frame.dataset.bounds_from_data:
         ends = (0.0,) * box.d, (1.0,) * box.d
     found = _promise(TrialPart(key, epsilon, question.n_clusters, question.start_seed, 0, 1, 0), *ends)
     return None if found is None else for_person(found, frame.dataset.rows_per_person)
@@ -118,7 +121,8 @@ def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: flo
 def _promise(part: TrialPart, low: tuple[float, ...], high: tuple[float, ...]) -> Guarantee | None:
     try:
         return compare_tasks.promise_of(Box(low, high), part)
-    except ValueError:  # the method refuses these settings, whatever the records
+    # The method refuses these settings, whatever the records.
+    except ValueError:
         return None
 
 
@@ -135,7 +139,8 @@ def buttons(text: Document, epsilon: float, kind: str, note: str) -> None:
         for ending, label, mime, render in forms:
             st.download_button(
                 f"Save as {label}",
-                partial(render, text),  # called when it is clicked
+                # Called on a click.
+                partial(render, text),
                 f"{name}.{ending}",
                 mime,
                 key=f"paper-{kind}-{ending}",
@@ -178,7 +183,7 @@ def facts_of(
 
 
 def kept(url: str) -> str:
-    """Say where a reader's own records are, and until when; `url` is the page's."""
+    """State the location of a reader's own records and how long they are kept; `url` is the page's URL."""
     host = urlsplit(url).hostname or LOCAL[0]
     return KEPT.format(place=HERE if host in LOCAL else ELSEWHERE.format(host=host))
 
@@ -204,7 +209,7 @@ def columns_of(frame: PageFrame) -> tuple[document.Named, str]:
 
 
 def _square(form: Choices) -> str:
-    """Say what the map makes of the typed bounds of latitude and longitude."""
+    """State the map's bounds that result from the typed bounds of latitude and longitude."""
     low, high = zip(*(form.bounds_of(name) for name in form.place or ()), strict=True)
     place, side = map_of(Box(low, high))
     square = bounds_words(float(side.low[0]), float(side.high[0]), METER)
@@ -265,19 +270,20 @@ def _findings(
         frontier=Picture(svg([replace(scene, title="", caption="")]), scene.title, scene.caption),
         centers=centers,
         center_columns=columns,
-        # After the name that a person has given to the center.
+        # Each sentence follows the name that a person has given to the center.
         profiles=tuple(
             f"{each.name}. {each.sentence}" if name else each.sentence for each, name in zip(told, names, strict=False)
         ),
         same="" if run is None else run.counterparts.sentence,
-        pinned=(pins["pinned"],) if "pinned" in pins else (),  # by a person, unlike what is only looked at
+        # A person pinned this run. The run that is only looked at is left out.
+        pinned=(pins["pinned"],) if "pinned" in pins else (),
         names={key: entry.name for key, entry in ENTRIES.items()},
         settings=_settings(question, best, facts.origin),
     )
 
 
 def _clipping(frame: PageFrame) -> str:
-    """Say of each column how many records the bounds moved, and how far at most: the curator's."""
+    """Report, for each column, the number of records that the bounds moved and the largest move. Curator only."""
     form, table = frame.source.form, answers.table() if frame.source.uploaded else None
     if form is None or table is None:
         return ""
@@ -316,7 +322,8 @@ def _pictures(
     released = box.to_unit(exact.centers if run is None else run.clusters.centers)
     view = separating(released)
     if words.place is not None and {view.x, view.y} == set(words.place.axes):
-        view = View(*words.place.axes)  # east across and north up, as on a map
+        # East to the right and north up, as on a map.
+        view = View(*words.place.axes)
     names = [words.feature_names[i] for i in view.features(box.d)]
     chosen = f" Of {box.d} features, {' and '.join(names)} part the centers most." if box.d > 2 else ""
     pictures = []
@@ -325,9 +332,11 @@ def _pictures(
         scene = run_scene(title, unit, released, run.clusters.nonprivate_labels, words, view)
         caption = f"Nearest to the median: {beside(float(row['inertia_ratio']))} without privacy.{chosen}"
         bars = (f" Bar: {layer.name.removeprefix(SCALE)}." for layer in scene.layers if layer.name.startswith(SCALE))
-        pictures.append(Picture(small_svg(scene, SMALL, "run"), title, caption + next(bars, "")))  # a map has a bar
+        # A map has a scale bar.
+        pictures.append(Picture(small_svg(scene, SMALL, "run"), title, caption + next(bars, "")))
     title, centers = "Without privacy", box.to_unit(exact.centers)
-    colors = np.arange(len(centers)) + len(released)  # of those that have no counterpart
+    # Colors of the centers without a counterpart.
+    colors = np.arange(len(centers)) + len(released)
     ours, theirs = scipy.optimize.linear_sum_assignment(scipy.spatial.distance.cdist(released, centers))
     colors[theirs] = ours
     scene = run_scene(title, unit, centers, colors[exact.nonprivate_labels], words, view)
@@ -337,7 +346,8 @@ def _pictures(
 
 def _centers(centers: Centers, words: Words) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return the columns' names with their units, and centers (k, d) in these units; places on a map in degrees."""
-    if words.projected:  # what was projected has no one way back
+    # A projection has no unique inverse.
+    if words.projected:
         return words.feature_names, tuple((str(i), *map(number, row)) for i, row in enumerate(centers.tolist(), 1))
     rows = real_values(centers, words)
     columns = tuple(f"{each.name} ({each.unit})" if each.unit else each.name for each in rows[0]) if rows else ()

@@ -1,4 +1,4 @@
-"""The Compare page's question and runs, and the two runs that are looked at: the last click's, and the pinned one.
+"""Question and runs of the Compare page, and the two runs on view: the last clicked run and the pinned run.
 
 Runs are requested piece by piece, cached in the session, and stopped by one click.
 """
@@ -48,7 +48,8 @@ from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import words_of
 
 MOST_SEED = 10**6
-TYPICAL = 2  # of the runs that come along
+# Number of a typical run among the packaged ones.
+TYPICAL = 2
 GRIDS = {
     "few": (0.1, 0.3, 1.0, 3.0, 10.0),
     "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0),
@@ -87,11 +88,13 @@ AXIS = Knob(
     choices=(("add_remove", "Adding or removing one"), ("replace", "Replacing one")),
 )
 SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED, 0, MOST_SEED)
-# The run of the first maps is typical of its methods on the default records; any other one is as good.
+# The run of the first maps is typical of its methods on the default records. Any other run would do as well.
 DRAW = Knob("compare_draw", "int", TYPICAL, "Run in the maps", "Counted from 0.", 0, 99, 0, 99)
 KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, AT, DRAW)
-PATIENCE = 0.4  # s a search waits for its next rounds before it draws: most take less than a drawing does
-TALLIED = "frontier"  # the place that says how many runs there have been, once on the page
+# Seconds that a search waits for its next rounds before it draws. Most rounds take less time than a drawing.
+PATIENCE = 0.4
+# The one place on the page that reports the number of runs.
+TALLIED = "frontier"
 _PILLS = "dpviz:compare-methods"
 _CACHE, _STOPPED = f"{asking.OF_RECORDS}:compare", "dpviz:compare-stopped"
 
@@ -131,28 +134,29 @@ def own_default(source: Source, knob: Knob) -> Knob:
     if knob is CLUSTERS:
         return source.suited(knob)
     if knob is GRID and not source.own and GivenRecords.from_dataset(source.dataset).digest == packaged().records:
-        return replace(GRID, default="all")  # their runs came along, and are there at once
+        # The runs for these records are part of the package, so they appear at once.
+        return replace(GRID, default="all")
     return knob
 
 
 def renew(question: CompareQuestion) -> None:
-    """Let the maps show the next run: other noise, and nothing else."""
+    """Let the maps show the next run, which differs only in its noise."""
     state.remember(DRAW, (drawn(question) + 1) % question.n_runs)
 
 
 def drawn(question: CompareQuestion) -> int:
-    """Return which run the maps show, counted from 0."""
+    """Return the number of the run that the maps show, counted from 0."""
     return int(state.value(DRAW)) % question.n_runs
 
 
 def shown_parts(question: CompareQuestion, n: int) -> list[TrialPart]:
-    """Return the runs that the maps show, and those that are made with them."""
+    """Return the runs that the maps show and the runs of the same parts."""
     seed = question.seed + drawn(question)
     return [part for part in question.parts(n) if part.first <= seed < part.first + part.n_runs]
 
 
 def read_at(question: CompareQuestion) -> float:
-    """Return the ε at which methods are read: of those that are run, the nearest to the slider's."""
+    """Return the ε at which methods are read: the ε of a run that is nearest to the slider's ε."""
     return question.epsilons[nearest(question.epsilons, float(state.value(AT)))]
 
 
@@ -182,7 +186,8 @@ def gathered(
     """
     name: Hashable = (source.key, tuple(parts) if of is None else of[0])
     cache = dict(_cache(source, place))
-    if not source.own:  # what the package has of them came along
+    # Use the runs of these records that are in the package.
+    if not source.own:
         digest = GivenRecords.from_dataset(source.dataset).digest
         packed = {part: packaged().find_rows(digest, part) for part in parts}
         cache = {part: runs for part, runs in packed.items() if runs is not None} | cache
@@ -206,7 +211,8 @@ def gathered(
         )
     results = {**cache, **_finished(missing, answers)}
     now = {part: results[part] for part in parts if part in results}
-    st.session_state[f"{_CACHE}:{place}"] = {source.key: now}  # other records' rows are forgotten
+    # Forget the rows of other records.
+    st.session_state[f"{_CACHE}:{place}"] = {source.key: now}
     if is_stopped and len(now) < len(parts):
         words = f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone."
         if of is not None:
@@ -238,7 +244,7 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
             break
         known = asking.known(source, [_job(part) for part in missing], f"wait-{place}", until=until)
         cache |= _finished(missing, known)
-        # The next round's request forgets this one's answers, where they belong to this session alone.
+        # If the answers of this round belong only to this session, the request of the next round forgets them.
         st.session_state[f"{_CACHE}:{place}"] = {source.key: cache}
         if not known.complete or known.problem:
             break
@@ -256,7 +262,7 @@ def repeated(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[Re
 
 
 def counterparts(source: Source, part: TrialPart, place: str) -> tuple[Counterparts | None, ...]:
-    """Return how the clusters of each run of `part` stand to those without privacy; () while they are on their way."""
+    """Return the comparison of each run's clusters with those without privacy; () while it is being computed."""
     answers = _ask_beside(source, compare_tasks.counterparts, [part], "Clusters beside those without privacy", place)
     if answers.problem:
         state.error(answers.problem)
@@ -275,12 +281,13 @@ def _job(part: TrialPart) -> Job:
 
 
 def _finished(parts: Sequence[TrialPart], answers: Answers) -> dict[TrialPart, Sequence[Row]]:
-    """Return the rows that are there, of the parts that were requested."""
+    """Return the finished rows of the requested parts."""
     return {part: rows for part, rows in zip(parts, answers.found, strict=False) if rows is not None}
 
 
 def _ask_beside(source: Source, task: Task, parts: Sequence[TrialPart], what: str, place: str) -> Answers:
-    jobs = [Job(task, (part,), classified=True, n_runs=0) for part in parts]  # the same noise again
+    # These jobs repeat the same noise.
+    jobs = [Job(task, (part,), classified=True, n_runs=0) for part in parts]
     return asking.ask(source, jobs, what=what, key=f"wait-{place}", secret=False, public=False, tallied=False)
 
 
@@ -362,7 +369,8 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
             words = "Keep it beside the next one that you click."
             st.button("Pin", help=words, on_click=choose, args=(key, epsilon, (PINNED, PINNED_AT)))
         if entry.page:
-            query = {  # of the page that has this very run: data, parameters, start and noise
+            # Query of the page that shows this very run: data, parameters, start and noise.
+            query = {
                 **dict([*frame.source.link, *entry.entry.link]),
                 "epsilon": repr(epsilon),
                 "n_clusters": str(question.n_clusters),

@@ -31,7 +31,8 @@ from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.panel import safe_table
 
-LOOKED_AT = 20  # runs of the recommended one whose clusters are held beside those without privacy
+# Runs of the recommended method whose clusters are compared with the clusters without privacy.
+LOOKED_AT = 20
 CURVE_HEIGHT = 300  # CSS pixels
 LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0, 1.0, 1e6)
 SHARE = Knob(
@@ -59,7 +60,8 @@ PRICE = Knob(
     choices=(("0.05", "0.05"), ("0.1", "0.1"), ("0.3", "0.3"), ("1.0", "1")),
 )
 KNOBS = (LIMIT, SHARE, PEOPLE_AT, PRICE, groups.KNOWN)
-CONFIDENCE = 0.95  # of all intervals together
+# Joint confidence of all intervals.
+CONFIDENCE = 0.95
 LOOK = "Choosing ε by them leaks information that no guarantee here covers: choose it on public data like yours."
 SAMPLES = (
     "On random samples of these records, without replacement: nobody can say here what more people than these would "
@@ -102,9 +104,9 @@ def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: 
 
 
 def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tuple[Recommendation | None, str]:
-    """Return what to take and its sentence, which also says so where nothing was shown to do, or the search goes on.
+    """Return the recommendation and its sentence, or the reason why there is none yet.
 
-    The runs that are missing are made, and how far they are is drawn. `rows` are all runs of the picture.
+    Missing runs are made, and their progress is drawn. `rows` are all runs of the picture.
     """
     if frame.source.nonprivate_is_held:
         return None, NOTHING_RECOMMENDED
@@ -115,9 +117,9 @@ def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tupl
 
 
 def _search(frame: PageFrame, question: CompareQuestion, rows: Rows, at: float | None) -> CostSearch:
-    """Return a search among the methods whose ε is about one record: what counts per distance has no place there.
+    """Return a search among the methods whose ε is about one record; it leaves out ε per distance.
 
-    For ε where `at` is None, else for people at that ε.
+    It is for ε if `at` is None, otherwise for people at that ε.
     """
     entries = tuple(key for key in question.entries if not per_distance(rows.get(key, ())))
     n = frame.dataset.n
@@ -138,7 +140,7 @@ def _search(frame: PageFrame, question: CompareQuestion, rows: Rows, at: float |
 def _answer(
     search: CostSearch, result: Searched, standings: Mapping[str, EpsilonMeaning]
 ) -> tuple[Recommendation | None, str]:
-    """Return what to take, and the answer in one line: so far, where the search is not over."""
+    """Return the recommendation and the answer in one line; while the search goes on, the answer so far."""
     if not result.over:
         return None, compare_search.so_far(search, result, _legends(search, standings))
     names = {key: ENTRIES[key].name for key in search.entries}
@@ -155,7 +157,7 @@ def _legends(search: CostSearch, standings: Mapping[str, EpsilonMeaning]) -> dic
 
 
 def _standings(frame: PageFrame, question: CompareQuestion, rows: Rows) -> dict[str, EpsilonMeaning]:
-    """Return what each method's ε means on the page's axis, of those that a run took place of."""
+    """Return the meaning of each method's ε on the page's axis, for the methods with a successful run."""
     firsts = {key: next((row for row in runs if row["status"] == OK), None) for key, runs in rows.items()}
     public = not frame.dataset.bounds_from_data
     return {
@@ -167,7 +169,8 @@ def _standings(frame: PageFrame, question: CompareQuestion, rows: Rows) -> dict[
 class _Curve:
     """One private curve of cost against k."""
 
-    key: Hashable  # of the source
+    # Key of the source.
+    key: Hashable
     adjacency: str
     curve: KCurve
 
@@ -192,17 +195,19 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
         label = f"Draw a private curve, for ε = {number(price)}"
         if st.button(label, help=words):
             _draw_curve(frame, question, price)
-            state.run_again()  # the line about what was released is outside of this fragment
+            # The line about releases is outside this fragment.
+            state.run_again()
         curves = _curves(source)
         here = [each for each in curves if each.key == source.key]
-        # All that the curves have spent, each for the neighbors that it was drawn for.
+        # Total spending of the curves, each for the neighbors that it was drawn for.
         rows = max(source.dataset.rows_per_person, 1)
         spent = rows * sum(spent_epsilon(each.curve.events, Adjacency[each.adjacency.upper()]) for each in curves)
         if here:
             k = here[-1].curve.release.suggested
             arguments = source, CLUSTERS, k, spent
             if st.button(f"Use k = {k}", type="primary", on_click=groups.take, args=arguments):
-                state.run_again()  # the knob and all that stands beside it are outside of this fragment
+                # The control and everything beside it are outside this fragment.
+                state.run_again()
     if not here:
         return
     live(curve_scene(here[-1].curve.release, question.n_clusters), key="k-curve", height=CURVE_HEIGHT, fits=True)
