@@ -1,9 +1,9 @@
-"""One run of a grid: its coordinates, and its row: utility on the true records, the promise, and the time it took.
+"""Run of a grid: its coordinates, and its row with utility on the true records, promise, and time.
 
-A run is defined by its coordinates alone: the method, the records, the seeds. Rows are the curator's: utility is
-computed on true records. Costs are compared at equal numbers of centers: more centers never cost more, so a method that
-released more of them than k-means without privacy had would look better than it is. Its centers are merged to k, from
-what it released alone: post-processing, which spends nothing.
+A run is defined by its coordinates alone: the method, the records, the seeds. Rows are for the curator only, because
+utility is computed on true records. Costs are compared at equal numbers of centers. More centers never cost more, so a
+method that released more centers than k-means without privacy would look better than it is. Such centers are merged to
+k, using only the release. This is post-processing, which spends no budget.
 """
 
 import functools
@@ -43,19 +43,26 @@ from dpviz.solvers import assign
 from dpviz.stories.centers import no_data_cost
 
 Scalar = str | int | float | bool
-Fields = tuple[tuple[str, Scalar], ...]  # (name, value), sorted by name
+# (name, value) pairs, sorted by name.
+Fields = tuple[tuple[str, Scalar], ...]
 Value = Scalar | None
 Row = Mapping[str, Value]
 Key = TypeVar("Key")
 
-SEED_BITS = 31  # of a run's own noise seed: as many as a page's address takes
-FLOOR_STARTS = 5  # of KMeans++, the cheapest counts: the non-private floor; ours
-PERTURBED_STARTS = 1  # of KMeans++ on released points; ours
-MERGE_STARTS = 10  # of KMeans++ on the released centers, the cheapest counts; ours
-LEAST_WEIGHT = 1.0  # records that a center stands for at least, whatever its noisy count says; ours
+# Bits of a run's own noise seed: as many as fit in a page's URL.
+SEED_BITS = 31
+# Starts of KMeans++ for the non-private floor; the cheapest one counts. Our choice.
+FLOOR_STARTS = 5
+# Starts of KMeans++ on released points. Our choice.
+PERTURBED_STARTS = 1
+# Starts of KMeans++ on the released centers; the cheapest one counts. Our choice.
+MERGE_STARTS = 10
+# Minimum number of records that a center stands for, whatever its noisy count is. Our choice.
+LEAST_WEIGHT = 1.0
 OK = "ok"
-TIME_COLUMNS = ("seconds", "processor_seconds")  # the only ones that differ from run to run
-# Before and after the columns of data knobs (`data.*`) and of parameters (`params.*`): name -> meaning.
+# The only columns that differ from run to run.
+TIME_COLUMNS = ("seconds", "processor_seconds")
+# Columns before the columns of data knobs (`data.*`) and of parameters (`params.*`): name -> meaning.
 FIRST_COLUMNS = {
     "key": "digest of all that was asked for: the same run has the same key",
     "data": "name of the records",
@@ -114,10 +121,12 @@ class GivenRecords:
 class TrialSource:
     """The records that a run reads."""
 
-    name: str  # of the gallery, or what records from outside are called
+    # Name in the gallery, or the name of records from outside.
+    name: str
     n: int
     knobs: Fields
-    seed: int  # of a synthetic set's draw, or of a real set's sample
+    # Seed of a synthetic set's draw, or of a real set's sample.
+    seed: int
     records: GivenRecords | None = None
 
     def dataset(self) -> Dataset:
@@ -135,14 +144,15 @@ class TrialSource:
 
 @dataclass(frozen=True, slots=True)
 class TrialTargets:
-    """Public targets; two from a file are the same if all bits are."""
+    """Public targets; two sets of targets from a file are the same if all their bits are."""
 
-    number: int = 0  # so many, even over the box
+    # Number of targets that are spread evenly over the box.
+    number: int = 0
     digest: str = ""
     points: Points | None = field(default=None, compare=False, repr=False)
 
     def public(self, source: TrialSource, box: Box) -> dict[str, object]:
-        """Return the fields of Params that they are for the records of `source`, which lie in the public `box`."""
+        """Return the targets as fields of Params, for the records of `source` in the public `box`."""
         if self.number == 0:
             pair = source.pair()
             return {"targets": pair.targets, "ball": pair.ball}
@@ -151,7 +161,8 @@ class TrialTargets:
         return {"targets": spread_targets(box, self.number, "even", rng=np.random.default_rng(source.seed))}
 
 
-PAIR_TARGETS = TrialTargets()  # those that come with the source
+# The targets that come with the source.
+PAIR_TARGETS = TrialTargets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +170,20 @@ class Trial:
     """The coordinates of one run: nothing depends on the other runs of a grid or on their order."""
 
     source: TrialSource
-    n_clusters: int  # of the non-private floor
-    method: str  # of ALGORITHMS
-    fields: Fields  # of the method's Params, without its budget and its start seed
-    budget: str | None  # field of Params that takes epsilon; None: the method spends none
-    epsilon: float  # infinite where the method spends none
+    # Number of clusters of the non-private floor.
+    n_clusters: int
+    # Name in ALGORITHMS.
+    method: str
+    # Fields of the method's Params, without its budget and its start seed.
+    fields: Fields
+    # Field of Params that takes epsilon; None: the method spends none.
+    budget: str | None
+    # Infinite if the method spends none.
+    epsilon: float
     start_seed: int
     noise_seed: int
-    targets: TrialTargets | None = None  # of methods that choose among targets alone
+    # Targets, only for methods that choose among targets.
+    targets: TrialTargets | None = None
 
     @property
     def key(self) -> str:
@@ -176,13 +193,14 @@ class Trial:
         parts = [source.name, source.n, source.knobs, source.seed, digest, self.n_clusters]
         parts += [name_of_seeds(self.method), self.fields]
         parts += [self.budget, self.epsilon, self.start_seed, self.noise_seed]
-        if self.targets is not None:  # other methods' runs have the names that they have without targets
+        # All other runs keep the names that they have without targets.
+        if self.targets is not None:
             parts += [self.targets.number, self.targets.digest]
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
     @property
     def noise_key(self) -> int:
-        """Seed of the run's generator, `np.random.default_rng(noise_key)`: another one for all other coordinates."""
+        """Seed of the run's generator, `np.random.default_rng(noise_key)`. All other coordinates have other seeds."""
         # First the grid's seed, then the coordinates: two noise seeds have nothing in common.
         state = np.random.SeedSequence([self.noise_seed, int(self.key, 16)]).generate_state(1, np.uint32)[0]
         return int(state >> np.uint32(32 - SEED_BITS))
@@ -226,9 +244,9 @@ def run_trials(trials: Iterable[Trial]) -> list[Row]:
 
 
 def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
-    """Return the row of one run and the centers (m, d) that its release stands for, None where there are none.
+    """Return the row of one run and the centers (m, d) that its release stands for; None without centers.
 
-    What the method refuses, and why, is the row's `status`; the figures are then None.
+    If the method refuses the run, the row's `status` gives the reason, and the figures are None.
     """
     centers = None
     source, targets = trial.source, trial.targets
@@ -253,7 +271,8 @@ def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
     try:
         data = prepared(source)
         if targets is None:
-            floor_inertia(source, trial.n_clusters)  # before the clock starts
+            # Compute the floor before the clock starts.
+            floor_inertia(source, trial.n_clusters)
         algorithm, params = ALGORITHMS[trial.method], trial.params(data.box)
         rng = np.random.default_rng(trial.noise_key)
         clock, processor = time.perf_counter(), time.process_time()
@@ -261,8 +280,10 @@ def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
         seconds, processor_seconds = time.perf_counter() - clock, time.process_time() - processor
         if algorithm.targets is None:
             figures, centers = cluster_figures(result.release, algorithm, data, trial)
-        else:  # distances of the targets to the nearest of the records and the chosen targets
-            assert targets is not None  # a grid gives them to every method that is measured so
+        # Distances of the targets to the nearest of the records and the chosen targets.
+        else:
+            # A grid gives targets to every method that is measured this way.
+            assert targets is not None
             chosen = params.targets[algorithm.targets.selected(result.release)]
             cost = float(algorithm.targets.cost(params.targets, data.points, chosen))
             floor = min(cost, floor_cost(trial.method, source, targets, params.n_centers))
@@ -273,7 +294,8 @@ def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
                 values = (claim.epsilon, claim.delta, claim.adjacency.name.lower(), claim.rho, claim.per_distance)
                 figures |= {f"{name}_{part}": value for part, value in zip(CLAIMS, values, strict=True)}
         row |= {**figures, "d": data.d, "status": OK, "seconds": seconds, "processor_seconds": processor_seconds}
-    except ValueError as error:  # the package's own words for records or parameters that do not fit each other
+    # The package's own message about records or parameters that do not fit together.
+    except ValueError as error:
         row["status"] = str(error)
     return MappingProxyType(row), centers
 
@@ -319,12 +341,13 @@ def nonprivate_floor(source: TrialSource, n_clusters: int) -> tuple[float, Found
 
 @functools.lru_cache(maxsize=64)
 def floor_cost(method: str, source: TrialSource, targets: TrialTargets, n_centers: int) -> float:
-    """Return the least cost that is found beside the true records, its seed following from the data alone."""
+    """Return the lowest cost found with access to the true records; its seed follows from the data alone."""
     data = prepared(source)
     places = np.asarray(targets.public(source, data.box)["targets"])
     rng = np.random.default_rng([source.seed, source.n, n_centers])
     measure = ALGORITHMS[method].targets
-    assert measure is not None  # asked for methods with targets alone
+    # Only methods with targets get here.
+    assert measure is not None
     chosen = measure.best(places, data.points, n_centers, (), rng)
     return float(measure.cost(places, data.points, places[chosen]))
 
@@ -444,7 +467,7 @@ def _floor(row: Row) -> float | None:
 
 
 def _same(row: Row) -> tuple[object, ...]:
-    """Return what runs on the same records with the same k have in common."""
+    """Return the common coordinates of runs on the same records with the same k."""
     knobs = ((name, row[name]) for name in _data_columns(tuple(row)) if row[name] is not None)
     return row["data"], row["n"], row["data_seed"], row["k"], *knobs
 

@@ -225,7 +225,7 @@ class AuditCase:
         return self.run
 
     def epsilon_of(self, claim: Claim) -> float:
-        """Return the epsilon that a claim allows for this pair. An epsilon per distance is multiplied by the distance."""
+        """Return a claim's epsilon for this pair. An epsilon per distance is multiplied by the pair's distance."""
         return claim.epsilon * self.pair.distance if claim.per_distance else claim.epsilon
 
 

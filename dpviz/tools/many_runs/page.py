@@ -33,9 +33,12 @@ HEIGHT = 420  # CSS pixels
 DOTS_HEIGHT = 250
 BAND_HEIGHT = 280
 OVER_HEIGHT, COST_HEIGHT = 460, 200
-BATCH = 5  # runs of one job
-IN_BANDS = 10  # runs at each other budget
-EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the bands
+# Runs of one job.
+BATCH = 5
+# Runs at each other budget.
+IN_BANDS = 10
+# Budgets of the bands.
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 PUBLIC = "Every run is one more release, and their budgets add up: you see one."
 OVER_PUBLIC = "Each ε is a separate release, and their budgets add up. Only the curator sees them."
 RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 100, 10, 100)
@@ -51,18 +54,20 @@ KNOBS = (RUNS, VARY)
 NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
 _BEYOND = "dpviz:outcomes-beyond"
 
-Describe = Callable[[float], RunRequest]  # budget -> the method at that budget
+# Maps a budget to the method at that budget.
+Describe = Callable[[float], RunRequest]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backdrop(Confidential):
-    """What is drawn behind the runs, box units: public inputs, and the exact result."""
+    """Marks behind the runs, in box units: public inputs, and the exact result."""
 
     given: Points | None = None
     exact: Points | None = None
     exact_name: str = "Without privacy"
     records: bool = True
-    plane: Projection | None = None  # None: the view's own
+    # Projection of the picture; None: the view's own projection.
+    plane: Projection | None = None
 
 
 @st.fragment
@@ -80,8 +85,8 @@ def many(
 ) -> None:
     """Draw many runs at the slider's budget, which is read when they begin: the slider has a fragment of its own.
 
-    `fields` of the runs are what only the page knows; `bands` adds the figure against the budget; `more` draws below
-    the outcomes, for as many runs.
+    `fields` of the runs are known only to the page. `bands` adds the figure against the budget. `more` draws below the
+    outcomes, for the same number of runs.
     """
     if page.public:
         st.info(PUBLIC)
@@ -152,9 +157,9 @@ def many(
 
 
 def _draw_dots(runs: Sequence[Outcome]) -> None:
-    """Draw the figures as dots, and how many lie beyond a threshold that the reader moves.
+    """Draw the figures as dots, and the number of dots beyond a threshold that the reader moves.
 
-    Other runs may have other stops: the slider then stands at the one nearest to the reader's threshold.
+    Other runs may have different stops. In that case, the slider is at the stop nearest to the reader's threshold.
     """
     values, figure = story.values_of(runs), runs[0].figure
     try:

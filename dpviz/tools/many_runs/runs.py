@@ -1,6 +1,7 @@
 """Many runs of a method, for the background process: their outcomes, their losses, and a run at every ε.
 
-The losses are the band of the stage's strip. Curator only. No Streamlit here: the process would have to load it.
+The losses are the band of the stage's strip. Curator only. This module does not import Streamlit, because the process
+would have to load it.
 """
 
 import time
@@ -40,12 +41,13 @@ from dpviz.stories.run import Run
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import MARGIN, View, Words, project
 
-SEEDS = ("noise", "start", "both")  # what differs from run to run
+# Seeds that differ from run to run.
+SEEDS = ("noise", "start", "both")
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Which seeds differ between the runs with numbers `first` to `first` + `count` - 1."""
+    """Runs with numbers `first` to `first` + `count` - 1, and the seeds that differ between them."""
 
     seed: int
     first: int
@@ -58,7 +60,7 @@ class Draws:
             raise ValueError(f"vary was {self.vary!r}, but it must be one of {', '.join(SEEDS)}.")
 
     def noise(self, run: int) -> np.random.Generator:
-        """Return the generator of a run's noise; the same one for all runs where only the start differs."""
+        """Return the generator of a run's noise; it is the same for all runs if only the start differs."""
         return np.random.default_rng([self.seed, 0 if self.vary == "start" else run])
 
 
@@ -66,10 +68,12 @@ class Draws:
 class RunsQuestion:
     """A method with its parameters. Equal questions have equal answers on one source: `key` stands for `params`."""
 
-    algorithm: str  # of `ALGORITHMS`
+    # Name in `ALGORITHMS`.
+    algorithm: str
     key: tuple[Hashable, ...]
     units: tuple[str, ...]
-    fields: tuple[tuple[str, Hashable], ...]  # of the run: what only the page chooses
+    # Fields of the run that only the page chooses.
+    fields: tuple[tuple[str, Hashable], ...]
     params: object = field(compare=False)
 
 
@@ -95,8 +99,8 @@ def run_many(
 ) -> tuple[Outcome, ...]:
     """Run a method on the records (n, d) once for each of `draws`, and return the outcome of each run.
 
-    `units` are those of the features, `fields` what only the page chooses of a run. A start that differs needs
-    `params.start_seed`.
+    `units` are the units of the features; `fields` are the fields of a run that only the page chooses. A start that
+    differs needs `params.start_seed`.
     """
     words = Words("", box, ("",) * box.d, units or ("",) * box.d)
     runs = each_run(algorithm, kind, points, classes, params, draws, words, {})
@@ -113,14 +117,15 @@ def each_run(
     words: Words,
     references: dict[Hashable, Any],
 ) -> Iterator[Run[object, Release, Step]]:
-    """Yield a run of a method on the records (n, d), data units, for each of `draws`: the curator's.
+    """Yield a run of a method on the records (n, d), data units, for each of `draws`. Curator only.
 
-    `references` are the non-private runs by what they depend on, such as Lloyd's algorithm from one start; one that is
-    missing is computed and joins them.
+    `references` are the non-private runs, such as Lloyd's algorithm from one start. Each key contains everything that
+    the run depends on. A missing run is computed and added.
     """
     for i in range(draws.first, draws.first + draws.count):
         own = params
-        if draws.vary != "noise":  # another start; the constructor checks the parameters again
+        # Each run has a different start. The constructor checks the parameters again.
+        if draws.vary != "noise":
             own = replace(params, start_seed=int(params.start_seed or 0) + i)
         result = algorithm.fit(points, words.box, own, rng=draws.noise(i))
         key = kind.reference_key(own, result)
@@ -132,34 +137,44 @@ def each_run(
 # -- Their losses --
 
 
-SHARES = (0.1, 0.5, 0.9)  # the band's quantiles
+# Quantiles of the band.
+SHARES = (0.1, 0.5, 0.9)
 MOST_RUNS = 25
-FEWEST_RUNS = 7  # fewer have no band
-SECONDS = 1.5  # of work at one value of the slider, after its first run
-SEED = 0  # of the noise, at every value: public, as all runs here are teaching runs
-MOST_PAGES = 4  # whose non-private runs are kept
+# Minimum number of runs for a band.
+FEWEST_RUNS = 7
+# Seconds of work at one value of the slider, after its first run.
+SECONDS = 1.5
+# Seed of the noise at every value. It is public, because all runs here are teaching runs.
+SEED = 0
+# Number of pages whose non-private runs are kept.
+MOST_PAGES = 4
 
 
 @dataclass(frozen=True)
 class LossQuestion:
-    """A method with its parameters on one source. `page` and `key` stand for the rest: equal ones, equal answers."""
+    """A method with its parameters on one source. `page` and `key` stand for the rest and determine the answer."""
 
-    page: str  # of everything but ε
-    key: tuple[Hashable, ...]  # of the parameters
-    algorithm: str = field(compare=False)  # of `ALGORITHMS`
+    # Stands for everything except ε.
+    page: str
+    # Stands for the parameters.
+    key: tuple[Hashable, ...]
+    # Name in `ALGORITHMS`.
+    algorithm: str = field(compare=False)
     params: Any = field(compare=False)
     words: Words = field(compare=False)
 
 
 @dataclass(slots=True)
 class _Page:
-    """What the values of one slider share."""
+    """Data shared by all values of one slider."""
 
-    references: dict[Hashable, Any] = field(default_factory=dict)  # non-private runs
-    pace: float = 0.0  # s of processor time that a run takes, 0 while that is unknown
+    # Non-private runs.
+    references: dict[Hashable, Any] = field(default_factory=dict)
+    # Seconds of processor time per run; 0 while unknown.
+    pace: float = 0.0
 
     def exceeds(self, seconds: float) -> bool:
-        """Whether the fewest runs of a band take longer than that, after the first one."""
+        """Whether the minimum number of runs for a band takes longer than `seconds`, after the first run."""
         return self.pace * (FEWEST_RUNS - 1) > seconds
 
 
@@ -169,13 +184,14 @@ _pages: OrderedDict[str, _Page] = OrderedDict()
 def loss_band(
     points: Points, box: Box, classes: Labels | None, question: LossQuestion, seconds: float = SECONDS
 ) -> tuple[float, ...]:
-    """Return the quantiles `SHARES` of what `MOST_RUNS` runs with other noise lose; () where there is no band.
+    """Return the quantiles `SHARES` of the losses of `MOST_RUNS` runs with different noise; () without a band.
 
-    The runs are `Draws(SEED, 0, MOST_RUNS)`, whatever ε is. When `seconds` of processor time are over the answer is of
-    the runs so far. There is no band where a run has no loss, a quantile is not finite, or `FEWEST_RUNS` take too long;
-    then no other value of the page is tried.
+    The runs are `Draws(SEED, 0, MOST_RUNS)`, whatever ε is. After `seconds` of processor time, the answer covers the
+    runs so far. There is no band if a run has no loss, a quantile is not finite, or `FEWEST_RUNS` runs take too long.
+    In the last case, no other value of the page is tried.
     """
-    del box  # that of the words
+    # The box of the words is used instead.
+    del box
     page, name = _pages.setdefault(question.page, _Page()), question.algorithm
     _pages.move_to_end(question.page)
     while len(_pages) > MOST_PAGES:
@@ -191,8 +207,10 @@ def loss_band(
         if curator is None:
             return ()
         losses.append(curator.value)
-        now = time.process_time()  # of this process alone: neither a rest nor other work counts
-        if len(losses) == 1:  # which has found the reference: its time is no measure
+        # Time of this process only: neither pauses nor other work count.
+        now = time.process_time()
+        # The first run also computed the reference, so its time is not a measure.
+        if len(losses) == 1:
             began = now
             continue
         page.pace = (now - began) / (len(losses) - 1)
@@ -200,19 +218,23 @@ def loss_band(
             break
     if len(losses) < FEWEST_RUNS:
         return ()
-    with np.errstate(invalid="ignore"):  # two losses without a bound
+    # Two losses may both be unbounded.
+    with np.errstate(invalid="ignore"):
         band = np.quantile(losses, SHARES)
     return tuple(map(float, band)) if np.isfinite(band).all() else ()
 
 
-# -- One run at every ε, with the same random numbers: every stop is one more release --
+# -- One run at every ε, with the same random numbers. Every stop is one more release. --
 
 
-NamedParams = tuple[tuple[str, Hashable], ...]  # the fields of a method's parameters
+# Fields of a method's parameters.
+NamedParams = tuple[tuple[str, Hashable], ...]
 
-PACE_MS = 160.0  # from one budget to the next
+# Milliseconds from one budget to the next.
+PACE_MS = 160.0
 SAME_NOISE = "The same random numbers at every ε."
-HIGHEST = 1e6  # ratio of costs in the chart
+# Largest ratio of costs in the chart.
+HIGHEST = 1e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,9 +242,12 @@ class State(Confidential):
     """A run at one budget: its release in box units, and the clusters of the sampled records."""
 
     epsilon: float
-    centers: Centers  # (k, d) released, box units
-    nonprivate_labels: NDArray[np.uint8]  # (m,) nearest released center of each sampled record
-    nonprivate_cost: float  # of all records, box units squared
+    # (k, d) released centers, box units.
+    centers: Centers
+    # (m,) nearest released center of each sampled record.
+    nonprivate_labels: NDArray[np.uint8]
+    # Cost over all records, box units squared.
+    nonprivate_cost: float
 
 
 def state_at(
@@ -244,20 +269,22 @@ def lloyd_reference(points: Points, box: Box, method: str, params: NamedParams, 
     result = algorithm.fit(points, box, full, rng=np.random.default_rng(seed))
     kind, words = run_class(method), Words("", box, (), ())
     run = kind.from_result(result, full, points, words, kind.find_reference(points, words, result, full))
-    assert isinstance(run, CentersRun)  # the others do not play over ε
+    # Only methods that release centers play over ε.
+    assert isinstance(run, CentersRun)
     return run.reference.nonprivate_centers, run.best_cost
 
 
 def epsilon_scene(
     states: Sequence[State], unit: Points, lloyd: Centers | None, words: Words, view: View, *, start: float
 ) -> Scene:
-    """Return the moving picture of `states`, epsilon growing, over the records (n, d), box units: the curator's.
+    """Return the moving picture of `states`, epsilon growing, over the records (n, d), box units. Curator only.
 
-    `lloyd` (k, d) are the centers without privacy, box units, None where there are none to compare with; the picture
+    `lloyd` (k, d) are the centers without privacy, box units; None if there are none to compare with. The picture
     begins at the epsilon nearest to `start`.
     """
     stops = _epsilons(states)
-    stage = Stage(project(view, words, unit), Clock(len(states) - 2, ("stop",)))  # as many frames as states
+    # As many frames as states.
+    stage = Stage(project(view, words, unit), Clock(len(states) - 2, ("stop",)))
     rows = {frame: frame for frame in range(len(states))}
     centers = np.stack([state.centers for state in states])  # (E, k, d)
     sampled = ground.sample(len(unit), len(states))
@@ -323,12 +350,12 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
 
 
 def nearest(stops: FloatArray, epsilon: float) -> int:
-    """Return the index of the stop nearest to epsilon in ratio; the lowest where epsilon is not positive."""
+    """Return the index of the stop nearest to epsilon in ratio; the lowest stop if epsilon is not positive."""
     return int(np.abs(np.log(stops) - np.log(max(epsilon, 1e-12))).argmin())
 
 
 def _epsilons(states: Sequence[State]) -> FloatArray:
-    """Return the stops (E,); raises ValueError for fewer than two, or where they do not grow."""
+    """Return the stops (E,). Raises ValueError for fewer than two stops, or if they do not increase."""
     stops = np.array([state.epsilon for state in states])
     if len(stops) < 2 or not (np.diff(stops) > 0).all() or stops[0] <= 0:
         raise ValueError(f"The stops were {stops.tolist()}, but there must be two or more that grow from above 0.")

@@ -1,4 +1,4 @@
-"""The tab "Two worlds" of every method's page: a record, a change, and what an attacker learns from the releases.
+"""Tab "Two worlds" of every method's page: a record, a change, and an attacker's knowledge from the releases.
 
 The runs are made in the background; finished answers are cached in the session.
 """
@@ -32,7 +32,8 @@ from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.runs import Noise, RunRequest, as_it_is, run_method, scalars, words_of
 
-CHOICE = ("worlds", "Two worlds")  # of a page's tabs
+# Entry among a page's tabs.
+CHOICE = ("worlds", "Two worlds")
 HEIGHT = 480  # CSS pixels
 MOST_ROW = 10**6
 PUBLIC = (
@@ -73,8 +74,10 @@ LOOK = Knob(
     choices=(("near", "Near the record"), ("whole", "The whole box")),
 )
 KNOBS = (RECORD, WHAT, WHERE, ACROSS, UP, RUNS, LOOK)
-BATCH = 25  # runs of one job
-MOST_CACHED = 12  # finished answers: switching back is no new work
+# Runs of one job.
+BATCH = 25
+# Finished answers that are kept, so that switching back needs no new work.
+MOST_CACHED = 12
 _WAIT = "wait-worlds"
 _CACHE = f"{asking.OF_RECORDS}:worlds"
 _STOPPED = "dpviz:worlds-stopped"
@@ -84,15 +87,20 @@ _STOPPED = "dpviz:worlds-stopped"
 class WorldsTab:
     """The differences between the methods' tabs."""
 
-    method: Callable[[], RunRequest]  # at the slider's value; raises ValueError for what is impossible together
-    what: str = "released center"  # the marks of a release
-    planned: bool = True  # whether no run's plan depends on its earlier releases
-    record: Knob | None = RECORD  # None: the page draws the choice of a record itself
-    radius: float | None = None  # nD-Laplace: what epsilon is for, in its unit
+    # Method at the slider's value. It raises ValueError for impossible combinations.
+    method: Callable[[], RunRequest]
+    # Name of a release's marks.
+    what: str = "released center"
+    # Whether no run's plan depends on its earlier releases.
+    planned: bool = True
+    # Control of the record; None: the page itself draws this choice.
+    record: Knob | None = RECORD
+    # For nD-Laplace: the radius that epsilon is for, in its unit.
+    radius: float | None = None
 
 
 def link(frame: PageFrame, *, record: bool = True) -> state.Pairs:
-    """Return what this tab adds to the link; without the record where the page has it already."""
+    """Return the parameters that this tab adds to the link, without the record if the page already has it."""
     pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK)]
     if not record:
         return pairs
@@ -102,7 +110,7 @@ def link(frame: PageFrame, *, record: bool = True) -> state.Pairs:
 
 
 def adapter(tab: Knob) -> Callable[[Scene], Scene]:
-    """Return what lets a click on a record of the main picture choose it, while this one of a page's tabs is open."""
+    """Return a function that makes records of the main picture clickable while this tab of the page is open."""
     return pickable if state.value(tab) == CHOICE[0] else as_it_is
 
 
@@ -179,7 +187,8 @@ def _choose(frame: PageFrame, tab: WorldsTab, method: RunRequest, operations: tu
     runs_column, view_column = st.columns([1, 2], vertical_alignment="bottom")
     with runs_column:
         controls.control(RUNS)
-    if tab.radius is None:  # the draws of one record are near it anyway
+    # For nD-Laplace, the draws of one record are near the record anyway.
+    if tab.radius is None:
         with view_column:
             controls.control(LOOK)
     return change
@@ -229,9 +238,9 @@ class WorldsAnswer:
 def find(
     frame: PageFrame, question: WorldsQuestion, n_runs: int, events: Sequence[Event], guarantee: Guarantee, noise: Noise
 ) -> WorldsAnswer:
-    """Return the answer so far, and start the other runs in the background; draws progress and problems.
+    """Return the answer so far, and start the other runs in the background. Draws progress and problems.
 
-    A score needs all runs: one that is read on the way, and stopped at a pleasing value, is no measurement.
+    A score needs all runs: a score that is read on the way, and stopped at a pleasing value, is not a measurement.
     """
     seed = noise.seed_for(frame.source)
     cache: OrderedDict[Hashable, WorldsAnswer] = st.session_state.setdefault(_CACHE, OrderedDict())

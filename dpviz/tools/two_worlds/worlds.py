@@ -1,8 +1,9 @@
-"""Two worlds: the data as they are, and with one record less, elsewhere or more; many runs in each, and an attacker.
+"""Two worlds: the data as they are, and with one record removed, moved or added; many runs in each, and an attacker.
 
-The runs are made in the background process: no Streamlit here, which the process would have to load. What a claim
-covers decides what is offered: adding and removing under ADD_REMOVE, where a move is one of each and costs
-(2 epsilon, (1 + e^epsilon) delta) or 4 rho; moving alone under REPLACE, and per distance for geo-indistinguishability.
+The background process makes the runs. This module does not import Streamlit, because the process would have to load it.
+The claim decides which operations are offered. Under ADD_REMOVE, a record can be added or removed. A move is one of
+each there and costs (2 epsilon, (1 + e^epsilon) delta) or 4 rho. Under REPLACE, and for geo-indistinguishability with
+its epsilon per distance, only a move is offered.
 """
 
 import math
@@ -37,11 +38,14 @@ from dpviz.stories.panel import at_most, number, whole_interval
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import Plane, View, Words, project, spread
 
-NO_LIMIT = 99.95  # in 100
+# From this percentage on, a claim is no longer a limit.
+NO_LIMIT = 99.95
 REMOVE, MOVE, ADD = "remove", "move", "add"
 OPERATIONS = ((REMOVE, "It is removed"), (MOVE, "It is moved"), (ADD, "One more is added"))
-AnyWorlds = Worlds[Any, Any]  # of a method that is named by a string
-CENTERS: AnyWorlds = Worlds()  # of methods without a page
+# Worlds of a method that is named by a string.
+AnyWorlds = Worlds[Any, Any]
+# Worlds of methods without a page.
+CENTERS: AnyWorlds = Worlds()
 
 
 class DistanceParams(Protocol):
@@ -57,16 +61,19 @@ class DistanceParams(Protocol):
 
     @property
     def domain(self) -> str:
-        """What happens to draws outside of the box."""
+        """Treatment of draws outside the box."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """The difference between the two worlds; places are data units. Hashable, as a part of a job's key."""
 
-    operation: str  # of OPERATIONS
-    row: int = 0  # of the record that is removed or moved
-    place: tuple[float, ...] = ()  # (d,) where a record is put by a move or added
+    # One of OPERATIONS.
+    operation: str
+    # Row of the record that is removed or moved.
+    row: int = 0
+    # (d,) place of a record that is moved or added.
+    place: tuple[float, ...] = ()
 
     @property
     def names(self) -> tuple[str, str]:
@@ -81,27 +88,29 @@ class Change:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbors(Confidential):
-    """Two data sets that differ in one record: the curator's."""
+    """Two data sets that differ in one record. Curator only."""
 
-    nonprivate_worlds: tuple[Points, Points]  # (n, d) each, or one less or more, data units
-    nonprivate_spots: Points  # (1 or 2, d) where the record is or would be; inside the box
+    # (n, d) each, or one row less or more, data units.
+    nonprivate_worlds: tuple[Points, Points]
+    # (1 or 2, d) places where the record is or would be, inside the box.
+    nonprivate_spots: Points
 
     @property
     def apart(self) -> FloatArray:
-        """From where the record is to where it would be, (d,) data units; 0 without a move."""
+        """Vector (d,) from the record's place to its place in the other world, data units; 0 without a move."""
         return np.asarray(self.nonprivate_spots[-1] - self.nonprivate_spots[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How often, in 100, a guess may be right at most, and whether that is proved."""
+    """Maximum percentage of right guesses, and whether it is proved."""
 
     percent: float
     established: bool
 
 
 def offered(claim: Claim, n: int) -> tuple[str, ...]:
-    """Return the operations that a claim covers on `n` records; nothing where there is nothing to do."""
+    """Return the operations that a claim covers on `n` records; empty if there are none."""
     if claim.per_distance or claim.adjacency is Adjacency.REPLACE:
         return (MOVE,) if n else ()
     return (REMOVE, MOVE, ADD) if n else (ADD,)
@@ -134,8 +143,10 @@ def neighbors(points: Points, box: Box, change: Change) -> Neighbors:
 class WorldsQuestion:
     """A mechanism and two worlds. Equal questions have equal answers: a question is a job's key."""
 
-    method: str  # of `ALGORITHMS`
-    scalars: tuple[Hashable, ...]  # the parameters as a key
+    # Name in `ALGORITHMS`.
+    method: str
+    # Parameters, as a key.
+    scalars: tuple[Hashable, ...]
     change: Change
     params: Any = field(compare=False)
 
@@ -171,7 +182,10 @@ def run_world(
 
 
 def statistics_of(worlds: AnyWorlds, release: CentersRelease, spots: Points, box: Box) -> FloatArray:
-    """Return what an attacker who asks about `spots` (s, d) reads from a release, (f,); f depends on its type alone."""
+    """Return the numbers (f,) that an attacker who asks about `spots` (s, d) reads from a release.
+
+    f depends only on the type of the release.
+    """
     centers = center_statistics(release, spots, box)
     if worlds.statistics is None:
         return centers
@@ -184,17 +198,17 @@ def farthest_corner(box: Box, place: Points) -> FloatArray:
 
 
 def limit(guarantee: Guarantee, operation: str, distance: float = 0.0) -> Limit:
-    """Return what the proved claim allows an attacker, else what the published one would; see `allowed`."""
+    """Return the limit of the proved claim on an attacker, or else of the published claim; see `allowed`."""
     proved = guarantee.proved
     return Limit(allowed(guarantee.stated if proved is None else proved, operation, distance), proved is not None)
 
 
 def allowed(claim: Claim, operation: str, distance: float = 0.0) -> float:
-    """Return how often, in 100, a guess between two equally likely worlds may be right under `claim`.
+    """Return the maximum percentage of right guesses between two equally likely worlds under `claim`.
 
-    100 (e^E + D) / (1 + e^E) with (E, D) = (epsilon, delta) for what the claim's adjacency covers; for a move under
-    ADD_REMOVE the better of (2 epsilon, (1 + e^epsilon) delta) and what 4 rho is converted to at the claim's delta; per
-    distance E = epsilon `distance`, in the unit that epsilon is per.
+    It is 100 (e^E + D) / (1 + e^E), with (E, D) = (epsilon, delta) if the claim's adjacency covers the operation. For a
+    move under ADD_REMOVE, (E, D) is the better of (2 epsilon, (1 + e^epsilon) delta) and the conversion of 4 rho at the
+    claim's delta. For a claim per distance, E = epsilon `distance`, in the unit that epsilon is per.
     Raises ValueError for an operation that the claim does not cover.
     """
     if operation not in offered(claim, 1):
@@ -211,10 +225,11 @@ def allowed(claim: Claim, operation: str, distance: float = 0.0) -> float:
 
 
 def noise_limit(_points: Points, _box: Box, events: Iterable[Event], operation: str) -> float:
-    """Return 50 (1 + delta(0)), the most that the noise of `events` allows a guess, in 100, as a background job.
+    """Return 50 (1 + delta(0)), the largest percentage of right guesses that the noise of `events` allows.
 
-    delta(0) is the total variation of the worst pair of neighbors, from the events' privacy loss distributions at
-    epsilon 0, under REPLACE for a move. A bound where nothing in the events follows from the records.
+    It is computed as a background job. delta(0) is the total variation of the worst pair of neighbors, from the events'
+    privacy loss distributions at epsilon 0, under REPLACE for a move. It is a bound if nothing in the events follows
+    from the records.
     """
     adjacency = Adjacency.REPLACE if operation == MOVE else Adjacency.ADD_REMOVE
     return 50.0 * (1.0 + delta_of(events, 0.0, adjacency))
@@ -226,36 +241,40 @@ def noise_distance(params: DistanceParams, box: Box, apart: FloatArray) -> float
 
 
 def one_radius_away(params: DistanceParams, box: Box, place: Points, radius: float) -> FloatArray:
-    """Return where `place` (d,) is after a move by `radius`, in the unit that epsilon is per, inside the public box.
+    """Return `place` (d,) after a move by `radius`, in the unit that epsilon is per, inside the public box.
 
-    It goes towards the farthest corner, and no farther than that.
+    The move goes toward the farthest corner, and no farther.
     """
     way = farthest_corner(box, place) - place
     return np.asarray(place + min(1.0, radius / noise_distance(params, box, way)) * way)
 
 
 def laplace_limit(epsilon: float, distance: float, d: int) -> float:
-    """Return what nD-Laplace noise of `epsilon` per distance allows between two places, in 100; exact without a domain.
+    """Return the limit, in 100, of nD-Laplace noise of `epsilon` per distance between two places.
 
-    Clamping and remapping are post-processing, which can only lower it; drawing again can exceed it.
+    The limit is exact without a domain. Clamping and remapping are post-processing, which can only lower it. Drawing
+    again can exceed it.
     """
     return 100.0 * float(two_point_success(laplace_total_variation(epsilon, distance, d)))
 
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """What bounds a guess between two worlds."""
+    """Bounds on a guess between two worlds."""
 
     most: Limit
-    noise: float | None  # what the noise alone allows, in 100; None where nothing is proved, or it is not known
-    level: float | None  # epsilon times distance, for a claim per distance
-    doubled: bool  # whether a move counts twice
+    # Limit from the noise alone, in 100; None if nothing is proved or the limit is unknown.
+    noise: float | None
+    # Epsilon times distance, for a claim per distance.
+    level: float | None
+    # Whether a move counts twice.
+    doubled: bool
 
 
 def odds_of(
     guarantee: Guarantee, change: Change, params: DistanceParams, box: Box, pair: Neighbors, noise: float | None
 ) -> Odds:
-    """Return the odds of a change; `noise` is `noise_limit`'s, which a claim per distance has no use for."""
+    """Return the odds of a change; `noise` comes from `noise_limit`, and a claim per distance ignores it."""
     claim = guarantee.stated if guarantee.proved is None else guarantee.proved
     doubled = change.operation == MOVE and claim.adjacency is Adjacency.ADD_REMOVE
     if not claim.per_distance:
@@ -267,9 +286,9 @@ def odds_of(
 
 
 def sentence(score: HeldOutScore, most: Limit) -> str:
-    """Return how often the attacker is right and what the guarantee allows, as whole cases in 100.
+    """Return the attacker's score and the limit of the guarantee in words, as whole cases in 100.
 
-    A rule that did worse than a coin is no better than one, and not a good rule for the other world.
+    A rule that did worse than a coin is not better than a coin, and it is not a good rule for the other world.
     """
     n_right, (low, high) = round(100.0 * score.rate), whole_interval(score.low, score.high)
     coin = f"not seen to do better than a coin ({low} to {high} in 100)"
@@ -293,7 +312,7 @@ def interval_words(score: HeldOutScore) -> str:
 
 
 def remarks(odds: Odds, *, planned: bool) -> tuple[str, ...]:
-    """Return what the noise alone allows and how the limit counts; `planned` is False for runs that plan as they go."""
+    """Return the limit from the noise alone and how a move counts; `planned` is False for runs that plan as they go."""
     sentences = []
     if odds.noise is not None and planned:
         sentences.append(f"The mechanism's own noise allows {at_most(odds.noise)}.")
@@ -309,17 +328,27 @@ def remarks(odds: Odds, *, planned: bool) -> tuple[str, ...]:
 # -- The picture of two worlds --
 
 
-PICK = "record"  # what a click on a record reports
-MOST_DRAWN = 2000  # marks of a world
-MOST_CUTS = 60  # different ones of a world
-SAME = 6  # digits, box units, up to which two cuts are the same
-SYMBOLS = ("ring", "cross")  # of the two worlds; their colors are the palette's first two
-SIZES = (9.0, 6.0)  # a ring is visible around a cross
-NEAREST, FEWEST = 0.15, 20  # share and least number of releases that count as near the record; ours
+# Report of a click on a record.
+PICK = "record"
+# Maximum number of marks of a world.
+MOST_DRAWN = 2000
+# Maximum number of different cuts of a world.
+MOST_CUTS = 60
+# Digits, in box units, up to which two cuts are the same.
+SAME = 6
+# Symbols of the two worlds. Their colors are the first two of the palette.
+SYMBOLS = ("ring", "cross")
+# A ring is visible around a cross.
+SIZES = (9.0, 6.0)
+# Share and minimum number of releases that count as near the record. Our choice.
+NEAREST, FEWEST = 0.15, 20
 LEAST_PAD = 0.01  # box widths
-ENDS = (0.5, 99.5)  # percentiles of the drawn points that a picture shows at least
-MARGIN = 0.1  # on each side, of their span
-CLOCK = Clock(0, ())  # nothing moves: one of its two frames remains
+# Percentiles of the drawn points that a picture must include.
+ENDS = (0.5, 99.5)
+# Margin on each side, relative to the span of those points.
+MARGIN = 0.1
+# Nothing moves: one of the clock's two frames remains.
+CLOCK = Clock(0, ())
 ALWAYS = {0: 0}
 Arrays = dict[str, NDArray[Any]]
 
@@ -335,7 +364,7 @@ def pickable(scene: Scene) -> Scene:
 
 
 def row_of(mark: int, n: int) -> int | None:
-    """Return the row of a mark where an even sample of n records is drawn; None for a mark that does not exist."""
+    """Return the row of a mark in an even sample of n records; None for a mark that does not exist."""
     sampled = sample(n)
     return int(sampled[mark]) if mark < len(sampled) else None
 
@@ -345,9 +374,9 @@ def cloud_scene(
 ) -> Scene:
     """Draw the releases of both worlds over the records; `what` names a mark, such as "released center".
 
-    `near` shows the part around the record, else all of the box.
+    `near` shows the part around the record; otherwise the picture shows the whole box.
 
-    The curator's: both worlds are made from the exact records, and the world of a release is exact, too.
+    Curator only: both worlds are made from the exact records, and the world of a release is also exact.
     """
     box = words.box
     records = box.to_unit(pair.nonprivate_worlds[0])
@@ -388,7 +417,7 @@ def cloud_scene(
 
 
 def _release_marks(what: str, places: Points, world: int, stage: Stage, name: str) -> Layer:
-    """Return the releases of one world: rings in the first, crosses in the second, so that neither hides the other."""
+    """Return the releases of one world: rings in the first, crosses in the second, so neither hides the other."""
     most = min(len(places), MOST_DRAWN)
     xy = spread(places[np.arange(most) * len(places) // max(most, 1)], stage.projection)
     return stage.layer(
@@ -406,10 +435,11 @@ def _release_marks(what: str, places: Points, world: int, stage: Stage, name: st
 
 
 def _changed_record(pair: Neighbors, change: Change, words: Words, stage: Stage) -> list[Layer]:
-    """Return the record, its place in the other world, and the way there."""
+    """Return the layers of the record, its place in the other world, and the way there."""
     added = change.operation == ADD
     records = words.box.to_unit(pair.nonprivate_worlds[int(added)])
-    places = spread(records, stage.projection)  # on a strip a record stays at its height
+    # In a one-dimensional strip, a record stays at its height.
+    places = spread(records, stage.projection)
     here = places[[-1 if added else change.row]]
 
     def mark(name: str, xy: FloatArray, symbol: str) -> Layer:
