@@ -39,10 +39,13 @@ from dpviz.stories.teaching import (
 )
 
 N_COLLEAGUES = 20
-SALARY_AXIS = 100_000.0  # dollars a year, where the axis ends
+# End of the salary axis, in dollars a year.
+SALARY_AXIS = 100_000.0
 SALARY_SEED = 3
-SALARY_DOT = 0.028  # width of a salary's dot, of the axis
-SALARY_LEVEL = 0.075  # height of a dot, of the picture
+# Width of a salary's dot, as a share of the axis.
+SALARY_DOT = 0.028
+# Height of a dot, as a share of the picture.
+SALARY_LEVEL = 0.075
 SALARY_FLOOR = 0.22
 LEAVER = Knob(
     "course_leaver", "int", 5, "Who leaves", "The colleague whose salary is computed.", 1, N_COLLEAGUES, 1, N_COLLEAGUES
@@ -50,7 +53,7 @@ LEAVER = Knob(
 
 
 def salaries() -> FloatArray:
-    """Return what the colleagues earn (N_COLLEAGUES,), whole dollars a year, from low to high."""
+    """Return the colleagues' salaries (N_COLLEAGUES,), whole dollars a year, from low to high."""
     sample = np.random.default_rng(SALARY_SEED).gamma(9.0, 5_600.0, N_COLLEAGUES)
     return np.sort(np.round(np.minimum(sample, 0.98 * SALARY_AXIS)))
 
@@ -62,14 +65,14 @@ def averages(leaver: int) -> tuple[float, float]:
 
 
 def computed_salary(leaver: int) -> float:
-    """Return what anybody computes from the two averages: the salary of number `leaver`, dollars."""
+    """Return the salary of number `leaver`, dollars, as anyone can compute it from the two averages."""
     everyone, others = averages(leaver)
     centers, counts = np.array([[everyone]]), np.array([float(N_COLLEAGUES)])
     return float(exact_record(centers, counts, (N_COLLEAGUES - 1) * np.array([[others]]))[0])
 
 
 def average_answer() -> Answer:
-    """Measure how far off the computed salary is at most, whoever leaves."""
+    """Measure the largest error of the computed salary, whoever leaves."""
     error = max(abs(computed_salary(each) - salaries()[each - 1]) for each in range(1, N_COLLEAGUES + 1))
     return Answer(error, {"measured": f"{100 * error:.0f} cents"})
 
@@ -123,12 +126,15 @@ AVERAGE = Chapter(
     "An average looks harmless, but two of them can give one person's number away to the dollar.",
 )
 
-# Chapter 2: an answer by a coin, and what ε is: how often a listener is right, in 100.
+# Chapter 2: an answer by a coin, and the meaning of ε: how often a listener is right, in 100.
 
-TWO_TOSSES = math.log(3.0)  # ε of two tosses: the truth three times as likely as its opposite
-N_ROUNDS = 400_000  # of an attack: its share is off by 0.3 in 100 at most
+# ε of two tosses: the truth is three times as likely as its opposite.
+TWO_TOSSES = math.log(3.0)
+# Rounds of an attack. The attack's share of right guesses is off by 0.3 in 100 at most.
+N_ROUNDS = 400_000
 COIN_SEED = 11
-SIDE = 10  # people along a side of each half: 100 of them
+# People along one side of each half, which shows 100 people.
+SIDE = 10
 HALVES = ("truth: yes", "truth: no")
 LEANING = Knob(
     "course_epsilon", "float", TWO_TOSSES, "ε", "How often the coin tells the truth.", 0.1, 4.0, 0.1, 4.0, log=True
@@ -136,7 +142,7 @@ LEANING = Knob(
 
 
 def attack_coin(epsilon: float) -> Answer:
-    """Return how often an attacker is right who believes each answer, where yes and no were equally likely."""
+    """Return how often an attacker who believes each answer is right, if yes and no are equally likely."""
     rng = np.random.default_rng([COIN_SEED, round(1000 * epsilon)])
     truth = rng.random(N_ROUNDS) < 0.5
     answers = randomized_response(truth, epsilon=epsilon, rng=rng)
@@ -145,7 +151,7 @@ def attack_coin(epsilon: float) -> Answer:
 
 
 def yes_of_100(epsilon: float) -> tuple[int, int]:
-    """Return how many of 100 people say yes where the truth is yes, rounded as limits are, and where it is no."""
+    """Return the number of "yes" among 100 people whose truth is yes, and among 100 whose truth is no."""
     honest = int(limit(attacker_odds(epsilon)))
     return honest, 100 - honest
 
@@ -173,7 +179,7 @@ def coin_picture(epsilon: float, *, answered: bool) -> Scene:
 
 
 def coin_words(epsilon: float) -> str:
-    """Return what a yes means, as a sentence."""
+    """Return the meaning of a "yes", as a sentence."""
     yes, no = yes_of_100(epsilon)
     return (
         f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {factor_words(epsilon)} as likely where it "
@@ -204,10 +210,12 @@ COIN = Chapter(
 
 # Chapter 3: one noisy average. More people make it more accurate; the promise to each of them stays.
 
-TOP = 200_000.0  # dollars a year: the public limit of a salary
+# Public limit of a salary, in dollars a year.
+TOP = 200_000.0
 FEW, MANY = 20, 2_000
 CROWDS = (20, 200, 2_000)
-N_DRAWN = 20  # runs in the picture
+# Number of runs in the picture.
+N_DRAWN = 20
 N_MEASURED = 100_000
 MEAN_SEED = 8
 MEAN_DOT, MEAN_LEVEL, MEAN_FLOOR = 0.017, 0.042, 0.12
@@ -224,44 +232,46 @@ PEOPLE = Knob(
 @cache
 def nonprivate_mean(n: int) -> float:
     """Return the exact average of n salaries, dollars a year."""
-    ranks = (np.arange(n) + 0.5) / n  # the same spread of salaries in any crowd
+    # The spread of salaries is the same for any number of people.
+    ranks = (np.arange(n) + 0.5) / n
     return float((8_000.0 * gammaincinv(9.0, ranks)).clip(0.0, TOP).mean())
 
 
 def mean_noise(n: int, epsilon: float = TWO_TOSSES, *, top: float = TOP) -> LaplaceEvent:
     """Return the noise on an average of n from 0 to `top`: one person can move it by top / n at most; n is public.
 
-    Its ε is that of the chapter before, so that the limit is the same number in 100.
+    Its ε is the same as in the chapter before, so the limit is the same number in 100.
     """
     sensitivity = top / n
     return LaplaceEvent("average", sensitivity, sensitivity / epsilon, calibrated_for=Adjacency.REPLACE)
 
 
 def noisy_means(n: int, runs: int) -> FloatArray:
-    """Return the averages (runs,) that as many runs would publish, dollars a year."""
+    """Return the averages (runs,) that this number of runs would publish, dollars a year."""
     rng = np.random.default_rng([MEAN_SEED, n])
     return laplace(np.full(runs, nonprivate_mean(n)), scale=mean_noise(n).scale, rng=rng)
 
 
 def mean_error(n: int) -> float:
-    """Measure how far off a published average is, in the mean of many runs, dollars."""
+    """Measure the mean error of a published average over many runs, in dollars."""
     return float(np.abs(noisy_means(n, N_MEASURED) - nonprivate_mean(n)).mean())
 
 
 def mean_odds(n: int) -> float:
-    """Return how often, in 100, an attacker is right at most about one of n people."""
+    """Return the limit, in 100, on how often an attacker is right about one of n people."""
     return attacker_odds(mean_noise(n).epsilon_per_coordinate)
 
 
 def mean_answer() -> Answer:
-    """Measure the limit and the error where many take part."""
+    """Measure the limit and the error when many people take part."""
     words = {"few": _dollars(mean_error(FEW)), "many": _dollars(mean_error(MANY)), "measured": limit(mean_odds(MANY))}
     return Answer(mean_odds(MANY) - mean_odds(FEW), words)
 
 
 def mean_picture(people: str, *, answered: bool) -> Scene:
-    """Draw twenty runs of the noisy average of so many people."""
-    del answered  # few people do not tell what many change
+    """Draw twenty runs of the noisy average of `people`."""
+    # A few people do not reveal the effect of many.
+    del answered
     n = int(people)
     published = np.sort(noisy_means(n, N_DRAWN)).clip(0.0, TOP) / TOP
     dots = np.stack([published, MEAN_FLOOR + MEAN_LEVEL * stacked(published, MEAN_DOT)], axis=1)
@@ -284,7 +294,7 @@ def _dollars(amount: float) -> str:
 
 
 def mean_words(people: str) -> str:
-    """Return what the crowd changes and what it does not, as a sentence."""
+    """Return the effect of the number of people, and what stays the same, as a sentence."""
     n = int(people)
     return (
         f"One of {n:,} people moves the average by \\${ceiled(TOP / n)} at most, so that noise of about "
@@ -318,9 +328,12 @@ MEAN = Chapter(
 
 # Chapter 9: a promise measured. Runs of two worlds catch a method that forgot half of its noise.
 
-N_COUNTED = 20  # people, you among them
-CLAIMED = 1.0  # ε
-N_RUNS = 20_000  # of each world
+# Number of people, including you.
+N_COUNTED = 20
+# Claimed ε.
+CLAIMED = 1.0
+# Number of runs of each world.
+N_RUNS = 20_000
 AUDIT_SEED = 6
 BARS_LOW, BARS_HIGH, BAR_WIDTH = 10.0, 29.0, 1.0  # people
 SHARES = (("1", "All"), ("0.5", "Half"), ("0.25", "A quarter"))
@@ -328,7 +341,7 @@ NOISE = Knob("course_noise", "choice", "1", "Noise that is added", "The claim st
 
 
 def noisy_counts(n_people: int, n_runs: int, share: float, rng: np.random.Generator) -> FloatArray:
-    """Return published counts (n_runs,) of so many people with this share of the noise that ε = 1 needs."""
+    """Return published counts (n_runs,) of `n_people` with this share of the noise that ε = 1 needs."""
     return laplace(np.full(n_runs, float(n_people)), scale=share / CLAIMED, rng=rng)
 
 
@@ -344,7 +357,7 @@ def audit_bound(share: float) -> EpsilonBound:
 
 
 def audit_answer() -> Answer:
-    """Measure what the runs show of half the noise, and of all of it."""
+    """Measure the lower bounds on ε from the runs with half of the noise, and with all of it."""
     half, whole = audit_bound(0.5), audit_bound(1.0)
     words = {"measured": floored(half.epsilon_lower), "honest": floored(whole.epsilon_lower), "runs": f"{N_RUNS:,}"}
     return Answer(half.epsilon_lower, words)
@@ -352,7 +365,8 @@ def audit_answer() -> Answer:
 
 def audit_picture(share: str, *, answered: bool) -> Scene:
     """Draw how often each count was published, with you and without you."""
-    del answered  # all of the noise does not tell what half of it shows
+    # The picture with all of the noise does not reveal the one with half of it.
+    del answered
     edges = np.arange(BARS_LOW, BARS_HIGH + BAR_WIDTH / 2, BAR_WIDTH)
     layers, highest = [], 0.0
     for hue, (name, n) in enumerate((("With you", N_COUNTED), ("Without you", N_COUNTED - 1))):
@@ -384,7 +398,7 @@ def audit_picture(share: str, *, answered: bool) -> Scene:
 
 
 def audit_words(share: str) -> str:
-    """Return what the audit shows, as a sentence."""
+    """Return the result of the audit, as a sentence."""
     bound = audit_bound(float(share))
     least = floored(bound.epsilon_lower)
     if bound.violates(CLAIMED):
@@ -415,17 +429,20 @@ AUDIT = Chapter(
     asked="0.5",
 )
 
-# Chapter 10: you decide. What ε costs a clinic and a town, in years and in odds.
+# Chapter 10: you decide. The price of ε for a clinic and a town, in years and in odds.
 
-AGES = 100.0  # years: the public range of an age
+# Public range of an age, in years.
+AGES = 100.0
 CLINIC, TOWN = 200, 2_000  # people
-TARGET_ERROR = 0.5  # years that an average may be off, typically
-LOW, HIGH = 0.01, 5.0  # of ε
+# Typical error of an average, in years.
+TARGET_ERROR = 0.5
+# Range of ε.
+LOW, HIGH = 0.01, 5.0
 PRICE = Knob("course_price", "float", 0.1, "ε", "One ε for both, to see what it costs.", LOW, HIGH, LOW, HIGH, log=True)
 
 
 def age_error(n: int, epsilon: float) -> float:
-    """Return what the average age of n people is off by, in the mean: the noise's scale, years."""
+    """Return the mean error of the average age of n people: the scale of the noise, in years."""
     return mean_noise(n, epsilon, top=AGES).scale
 
 
@@ -443,13 +460,14 @@ def decide_answer() -> Answer:
 
 
 def error_line(n: int) -> FloatArray:
-    """Return the line of what the average of n is off by, (2, 2): decimal logarithms of ε and of years."""
+    """Return the line of the mean error for n people, (2, 2): decimal logarithms of ε and of years."""
     return np.log10([[each, age_error(n, each)] for each in (LOW, HIGH)])
 
 
 def decide_picture(epsilon: float, *, answered: bool) -> Scene:
-    """Draw the error against ε for both, and where ε stands."""
-    del answered  # the lines are the law; the question is what they cost in odds
+    """Draw the error against ε for both, and mark the chosen ε."""
+    # The lines show the error; the question is about its price in odds.
+    del answered
     layers = [
         Layer(
             name,
@@ -480,7 +498,7 @@ def decide_picture(epsilon: float, *, answered: bool) -> Scene:
 
 
 def decide_words(epsilon: float) -> str:
-    """Return what this ε costs, as a sentence."""
+    """Return the price of this ε, as a sentence."""
     clinic, town = (number(age_error(n, epsilon)) for n in (CLINIC, TOWN))
     return f"Off by about **{clinic} years** in the clinic, **{town}** in the town. Which ε would you choose?"
 
@@ -509,19 +527,22 @@ DECIDE = Chapter(
 
 
 N, N_GROUPS = 20, 3
-MIDDLES = ((0.22, 0.24), (0.5, 0.75), (0.82, 0.36))  # of the groups, box units
+# Middles of the groups, box units.
+MIDDLES = ((0.22, 0.24), (0.5, 0.75), (0.82, 0.36))
 SIZES = (7, 8, 5)
 SPREAD = 0.075
-START = ((0.22, 0.83), (0.56, 0.49), (0.86, 0.13))  # of the centers: wrong places
+# Start of the centers, in wrong places.
+START = ((0.22, 0.83), (0.56, 0.49), (0.86, 0.13))
 SEED = 2
-ROUNDS = 2  # of joining and moving, until nobody would join another center
+# Rounds of joining and moving until nobody would join a different center.
+ROUNDS = 2
 AGE = Axis("age", "years", (0.0, 1.0), (15.0, 85.0))
 INCOME = Axis("income", "thousand dollars a year", (0.0, 1.0), (0.0, 100.0))
 
 
 @cache
 def records() -> Points:
-    """Return where the people are, (N, 2), box units."""
+    """Return the places of the people, (N, 2), box units."""
     rng = np.random.default_rng(SEED)
     middles = np.repeat(np.array(MIDDLES), SIZES, axis=0)
     return frozen((middles + SPREAD * rng.standard_normal((N, 2))).clip(0.03, 0.97))
@@ -529,7 +550,7 @@ def records() -> Points:
 
 @cache
 def states() -> tuple[tuple[Centers, Labels | None], ...]:
-    """Return the start, and what each step makes of it: people join, centers move, until nothing changes."""
+    """Return the start and the state after each step: people join, centers move, until nothing changes."""
     points, centers = records(), np.array(START)
     trace: list[tuple[Centers, Labels | None]] = [(centers, None)]
     labels: Labels | None = None
@@ -544,12 +565,12 @@ def states() -> tuple[tuple[Centers, Labels | None], ...]:
 
 
 def nonprivate_centers() -> Centers:
-    """Return where the centers end, (N_GROUPS, 2), box units."""
+    """Return the final centers, (N_GROUPS, 2), box units."""
     return states()[-1][0]
 
 
 def nonprivate_labels() -> Labels:
-    """Return who ends in which group, (N,)."""
+    """Return each person's final group, (N,)."""
     return lloyd(records(), np.array(START)).nonprivate_labels
 
 
@@ -563,8 +584,9 @@ def clusters_answer() -> Answer:
 
 
 def clusters_picture(step: int, *, answered: bool) -> Scene:
-    """Draw people and centers after so many steps."""
-    del answered  # before it the picture stands at the start
+    """Draw people and centers after `step` steps."""
+    # Before the answer, the picture is at the start.
+    del answered
     centers, labels = states()[step]
     return still(
         "Twenty people and three centers",
@@ -577,12 +599,12 @@ def clusters_picture(step: int, *, answered: bool) -> Scene:
 
 
 def moves(step: int) -> FloatArray:
-    """Return how far each center (N_GROUPS,) moves with a step, box units."""
+    """Return the distance that each center (N_GROUPS,) moves in a step, box units."""
     return np.asarray(np.linalg.norm(states()[step][0] - states()[max(0, step - 1)][0], axis=1))
 
 
 def clusters_words(step: int) -> str:
-    """Return what the step has done, as a sentence."""
+    """Return the effect of the step, as a sentence."""
     labels = states()[step][1]
     if labels is None:
         return "Three centers in the wrong places. Move Step to 1: each person joins the nearest."
@@ -613,13 +635,13 @@ CLUSTERS = Chapter(
     plays=True,
 )
 
-# Chapter 5: exact centers are averages: an attacker who knows all other people computes the missing one.
+# Chapter 5: exact centers are averages, so an attacker who knows all other people computes the missing person.
 
 MISSING = Knob("course_missing", "int", 12, "Who is missing", "The one the attacker does not know.", 1, N, 1, N)
 
 
 def computed_place(missing: int) -> FloatArray:
-    """Return where the attacker finds number `missing` (from 1), (2,), box units: exact centers give it away."""
+    """Return the place (2,), box units, that the attacker computes from exact centers for number `missing` (from 1)."""
     points, labels = records(), nonprivate_labels()
     known = np.arange(N) != missing - 1
     sums = cluster_sums(points[known], labels[known], N_GROUPS).nonprivate_sums
@@ -681,7 +703,8 @@ LEAK = Chapter(
 # -- All chapters --
 
 
-MOST_RUNS = 64  # cached for the next reader: records and seeds are public
+# Pictures that are cached for the next reader. Records and seeds are public.
+MOST_RUNS = 64
 
 
 def method_chapter(method: AnyMethod, chapter: RunChapter) -> Chapter:
@@ -692,7 +715,8 @@ def method_chapter(method: AnyMethod, chapter: RunChapter) -> Chapter:
         return last_step(method, method.run, chapter, value)
 
     def picture(value: object, *, answered: bool) -> Scene:
-        del answered  # the question is about another value of the control than the one that it opens with
+        # The question is about a different value of the control than the initial one.
+        del answered
         return run(value)[1]
 
     return Chapter(
@@ -722,7 +746,8 @@ CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
     {chapter.name: chapter for chapter in sorted(_ALL, key=lambda each: each.is_extra)}
 )
 NAMES = tuple(name for name, chapter in CHAPTERS.items() if not chapter.is_extra)
-END, END_TITLE = "end", "What you can now explain"  # the page after the last chapter of the path
+# Name and title of the page after the last chapter of the path.
+END, END_TITLE = "end", "What you can now explain"
 ORDER = (*NAMES, END, *(name for name, chapter in CHAPTERS.items() if chapter.is_extra))
 CHAPTER = Knob(
     "chapter",

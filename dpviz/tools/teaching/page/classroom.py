@@ -39,18 +39,29 @@ from dpviz.tools.teaching.page.quiz import QUESTIONS, QuizQuestion
 from dpviz.ui.export.menu import qr
 from dpviz.ui.server.security import OWN_PAGES, is_own
 
-LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that looks like another one
-CODE = 5  # letters: of 24 million rooms, a guess finds none
-FEWEST = 5  # counts are rounded down to multiples of this
+# No two of these characters look alike.
+LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+# Number of letters in a code. There are 24 million codes, so guessing finds no room.
+CODE = 5
+# Counts are rounded down to multiples of this number.
+FEWEST = 5
 MOST_ROOMS, MOST_STUDENTS = 100, 400
-MOST_ROOMS_EACH, MOST_STUDENTS_EACH = 20, 200  # of one address: a school's teachers, and a lecture hall
-HOURS = 3.0  # since the teacher's screen has last asked
-AWAY = 60.0  # s since a screen has last asked, after which nobody looks at it
-MINUTE, MOST_A_MINUTE = 60.0, 10  # new classes of an address, and codes that it guesses
-MOST_CLIENTS = 10_000  # whose last minute is remembered
-MOST_WAITING = 4  # requests of one student at the same time: one for each tab
-HOLD, GLANCE = 8.0, 0.25  # s that a request waits for news, and between two looks
-MOST_BYTES = 400  # of an answer
+# Limits per network address: rooms for a school's teachers, and students in a lecture hall.
+MOST_ROOMS_EACH, MOST_STUDENTS_EACH = 20, 200
+# Hours that a room stays after the last request from the teacher's screen.
+HOURS = 3.0
+# Seconds after its last request from which a screen counts as unattended.
+AWAY = 60.0
+# Length of a minute in seconds, and the limit per minute on new classes and on guessed codes of one network address.
+MINUTE, MOST_A_MINUTE = 60.0, 10
+# Number of clients whose last minute is remembered.
+MOST_CLIENTS = 10_000
+# Simultaneous requests of one student: one for each tab.
+MOST_WAITING = 4
+# Seconds that a request waits for news, and seconds between two checks.
+HOLD, GLANCE = 8.0, 0.25
+# Maximum size of an answer, in bytes.
+MOST_BYTES = 400
 _STUDENT = re.compile(r"[0-9a-f]{32}")
 _CODE = re.compile(f"[{LETTERS}]{{{CODE}}}")
 _BOLD, _ITALIC, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
@@ -71,7 +82,8 @@ BEFORE, AFTER = "before", "after"
 class Asked:
     """A question of a step; `solve` returns the number of the right choice, from 0, and the reason in HTML."""
 
-    name: str  # in a room, unique
+    # Name, unique in a room.
+    name: str
     words: str
     choices: tuple[str, ...]
     solve: Callable[[], tuple[int, str]]
@@ -79,13 +91,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ClassStep:
-    """What everyone does at the same time: a chapter with its question, or the quiz."""
+    """Activity of everyone at the same time: a chapter with its question, or the quiz."""
 
     name: str
     title: str
     words: str  # Markdown
     questions: tuple[Asked, ...]
-    tells: bool = True  # whether the teacher can show everyone what is right
+    # Whether the teacher can show everyone the right answer.
+    tells: bool = True
 
 
 def _html(markdown: str) -> str:
@@ -141,26 +154,32 @@ class Student:
     client: str
     answers: dict[str, int] = field(default_factory=dict)
     seen: float = field(default_factory=lambda: time.monotonic())
-    waiting: int = 0  # requests for news
+    # Number of open requests for news.
+    waiting: int = 0
 
 
 @dataclass(eq=False, slots=True)
 class Room:
-    """A class: its step, and what each student has answered; the key is the teacher's, whose address is `client`."""
+    """A class: its step, and each student's answers. `key` belongs to the teacher, whose address is `client`."""
 
     code: str
     key: str
     client: str = ""
     step: int = 0
-    version: int = 0  # one more with everything that the teacher's screen shows
-    moves: int = 0  # one more with everything that a phone shows
+    # Increases by one with every change on the teacher's screen.
+    version: int = 0
+    # Increases by one with every change on a phone's screen.
+    moves: int = 0
     seen: float = field(default_factory=lambda: time.monotonic())
-    is_open: bool = True  # the door, for those who have no place yet
-    students: dict[str, Student] = field(default_factory=dict)  # by their cookies
-    shown: dict[str, list[int]] = field(default_factory=dict)  # question -> counts, as they were when they were shown
+    # Whether students without a place can still join.
+    is_open: bool = True
+    # Students by their cookies.
+    students: dict[str, Student] = field(default_factory=dict)
+    # Maps a question to its counts at the time when they were shown.
+    shown: dict[str, list[int]] = field(default_factory=dict)
 
     def join(self, cookie: str, client: str) -> str:
-        """Give a student a place; return why there is none, "" otherwise."""
+        """Give a student a place. Return the reason if there is none, "" otherwise."""
         if cookie in self.students:
             self.students[cookie].seen = time.monotonic()
             return ""
@@ -174,7 +193,7 @@ class Room:
         return ""
 
     def answer(self, cookie: str, question: str, choice: int) -> int | None:
-        """Keep a student's first answer to a question, and return it; None for what is no answer to a question."""
+        """Keep a student's first answer to a question, and return it; None if there is no such question or choice."""
         if question not in ASKED or choice not in range(len(ASKED[question].choices)):
             return None
         given = self.students[cookie].answers
@@ -190,7 +209,7 @@ class Room:
             self._move()
 
     def tell(self, step: ClassStep) -> None:
-        """Tell everyone what is right at a step; answers that come later are not in what is shown."""
+        """Show everyone the right answers of a step. The counts shown leave out answers that arrive later."""
         if new := {name: self.counts(name) for name in _beside(step) if name not in self.shown}:
             self.shown |= new
             self._move()
@@ -205,54 +224,54 @@ class Room:
         self.is_open = is_open
 
     def remove_absent(self) -> None:
-        """Take their places from all whose screens do not ask any more; counts that were shown stay."""
+        """Remove all students whose screens no longer send requests. Counts that were shown remain."""
         for cookie in [cookie for cookie, each in self.students.items() if is_away(each)]:
             del self.students[cookie]
             self.version += 1
 
     def tells(self, question: str) -> bool:
-        """Say whether everyone has been told what is right."""
+        """Return True if everyone has seen the right answer."""
         return question in self.shown and not question.startswith(f"{BEFORE}.")
 
     def answered(self, question: str) -> int:
-        """Return how many have answered a question, rounded down."""
+        """Return the number of students who have answered a question, rounded down."""
         return rounded(sum(question in each.answers for each in self.students.values()))
 
     @property
     def present(self) -> int:
-        """How many students look at their screens, rounded down."""
+        """Number of students who look at their screens, rounded down."""
         return rounded(sum(not is_away(each) for each in self.students.values()))
 
     def counts(self, question: str) -> list[int]:
-        """Return how often each choice was made, each rounded down to a multiple of FEWEST."""
+        """Return the count of each choice, rounded down to a multiple of FEWEST."""
         given = [each.answers[question] for each in self.students.values() if question in each.answers]
         return [rounded(given.count(choice)) for choice in range(len(ASKED[question].choices))]
 
 
 def is_away(who: Student | Room) -> bool:
-    """Return whether a student's screen, or that of a room's teacher, has not asked for a while."""
+    """Return True if a student's screen, or the screen of a room's teacher, has not sent a request for a while."""
     return time.monotonic() - who.seen > AWAY
 
 
 def rounded(count: int) -> int:
-    """Round down to a multiple of FEWEST: one answer more or less is seen at most once in so many."""
+    """Round down to a multiple of FEWEST, so at most one in FEWEST answers changes a visible count."""
     return count - count % FEWEST
 
 
 def _beside(step: ClassStep) -> list[str]:
-    """Return the questions whose answers are shown at a step: after the course also those from before."""
+    """Return the questions whose answers are shown at a step: after the course, also the questions from before."""
     return [each.name for one in (step, *(STEPS[:1] if step.name == AFTER else ())) for each in one.questions]
 
 
 class Rooms:
-    """All rooms of this process, by their codes; those whose teacher has left for hours are gone."""
+    """All rooms of this process, by their codes. Rooms whose teacher left hours ago are removed."""
 
     def __init__(self) -> None:
         """Begin without rooms."""
         self._rooms: dict[str, Room] = {}
 
     def open(self, client: str) -> Room | None:
-        """Make a room, also in place of one that its teacher has left; None while all teachers are present."""
+        """Create a room; if all are taken, replace one whose teacher has left. None while all teachers are present."""
         self._forget()
         for owner, most in ((client, MOST_ROOMS_EACH), (None, MOST_ROOMS)):
             rooms = [room for room in self._rooms.values() if owner in (room.client, None)]
@@ -268,7 +287,7 @@ class Rooms:
         return self._rooms[code]
 
     def get(self, code: str) -> Room | None:
-        """Return a room, None where there is none."""
+        """Return a room; None if it does not exist."""
         self._forget()
         return self._rooms.get(code)
 
@@ -283,19 +302,19 @@ class Rooms:
 
 
 class Limit:
-    """Counts what each client did within the last minute; the same thing twice counts once."""
+    """Limit on the actions of each client within the last minute; repeating an action counts once."""
 
     def __init__(self) -> None:
         """Begin without clients."""
         self._done: OrderedDict[str, dict[str, float]] = OrderedDict()
 
     def is_reached(self, client: str) -> bool:
-        """Return whether a client must wait."""
+        """Return True if a client must wait."""
         since = time.monotonic() - MINUTE
         return sum(at > since for at in self._done.get(client, {}).values()) >= MOST_A_MINUTE
 
     def count(self, client: str, what: str) -> None:
-        """Count something that a client did."""
+        """Count an action of a client."""
         now = time.monotonic()
         done = self._done.pop(client, {})
         self._done[client] = {name: at for name, at in done.items() if at > now - MINUTE} | {what: now}
@@ -320,13 +339,13 @@ def _start(task: Callable[..., Any], *arguments: Hashable) -> Future[Any]:
 
 
 async def _make(task: Callable[..., Made], *arguments: Hashable) -> Made:
-    """Return what a task returns: each is done once, one after the other; those who wait for it take no thread."""
+    """Return the result of a task. Each task runs once, one after the other; waiting takes no thread."""
     made: Made = await asyncio.shield(asyncio.wrap_future(_start(task, *arguments)))
     return made
 
 
 async def prepare() -> None:
-    """Measure and draw what a class asks for; a page that is asked for waits for its own part."""
+    """Compute the pictures and answers of a class in advance; a requested page waits for its own part."""
     for name in CHAPTERS:
         await _make(_picture, name, False)
         await _make(_picture, name, True)

@@ -22,16 +22,19 @@ TITLE = f"Course: {len(NAMES)} chapters"
 END_WORDS = "Say each of these aloud, in your own words. What does not come easily is one click away."
 TEST = "test yourself with ten questions"
 MORE = "More chapters"
-HEIGHT = 460  # CSS pixels, where the browser does not fit the picture into the window
+# Height in CSS pixels, if the browser does not fit the picture into the window.
+HEIGHT = 460
 SKIP = "Just show me"
 BACK, NEXT = "Back", "Next"
 PLAY, PAUSE = "Play", "Pause"
 KEY, GUESSES = "course", "dpviz:chapter-guesses"
-SKIPPED = -1  # instead of a guess
+# Replaces a guess.
+SKIPPED = -1
 _COURSE = served("course")
 _guesses = state.session_value(GUESSES, dict[str, int])
 _PLAYS = "dpviz:chapter-plays"
-_PACE = 1.2  # s from one step to the next
+# Seconds from one step to the next.
+_PACE = 1.2
 
 
 def draw_course() -> None:
@@ -93,7 +96,8 @@ def _chapter(chapter: Chapter) -> None:
             if guess is not None:
                 value = _answer(chapter, guess)
             else:
-                value = chapter.control.default  # where the picture gives nothing away
+                # At this value, the picture reveals nothing.
+                value = chapter.control.default
                 with st.container(key="dpviz-asked-first", gap="xsmall"):
                     st.markdown(f"**{chapter.question.words}**")
                     with st.container(horizontal=True, gap="xsmall"):
@@ -102,7 +106,8 @@ def _chapter(chapter: Chapter) -> None:
                         skip = (chapter.name, SKIPPED)
                         st.button(SKIP, key=f"guess:{SKIPPED}", type="tertiary", on_click=_guess, args=skip)
         address = [(CHAPTER.name, chapter.name)]
-        if guess is not None:  # the control's value gives the answer away
+        # The control's value reveals the answer.
+        if guess is not None:
             address.append((chapter.control.name, chapter.control.format(state.value(chapter.control))))
         with picture:
             live(
@@ -133,7 +138,8 @@ def _answer(chapter: Chapter, guess: int) -> object:
         link = chapter.link(value)
         state.open_page(chapter.page, link, records=True)
         controls.set_epsilon(state.widget_key("epsilon"), float(link["epsilon"]))
-        st.rerun()  # the whole app: another page follows
+        # Run the whole app, because a different page follows.
+        st.rerun()
     return value
 
 
@@ -148,7 +154,8 @@ def _play(knob: Knob) -> None:
         if not plays and ends:
             state.remember(knob, knob.low)
         st.session_state[_PLAYS] = not plays
-        st.rerun()  # the whole app: the fragment's clock begins or ends
+        # Run the whole app, because the fragment's clock starts or stops.
+        st.rerun()
     if plays and ends:
         st.session_state[_PLAYS] = False
         st.rerun()

@@ -15,7 +15,8 @@ LEAD = (
     f"{len(GLOSSARY)} words, in plain language, those for a beginning first. Each has one meaning, on every page, and "
     "a picture that shows it."
 )
-TERM = "term"  # of the link
+# Name of the link's parameter.
+TERM = "term"
 NOTHING = "No word here has all of that in its name or meaning. Try fewer letters, or clear the search."
 FOUND = "Found"
 UNKNOWN = "which is not in the glossary. Search for it, or look through the list."

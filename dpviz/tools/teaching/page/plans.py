@@ -110,7 +110,8 @@ class ClassPart:
     words: str
     links: tuple[TeachLink, ...]
     say: tuple[str, str, str]
-    phones: bool = True  # whether students can do it on phones; otherwise it is for the wall or a laptop
+    # Whether students can do this step on phones; otherwise it is for the wall or a laptop.
+    phones: bool = True
 
 
 def _steps(*minutes: int) -> tuple[ClassPart, ...]:
@@ -261,7 +262,7 @@ PLANS = {
 
 @dataclass(frozen=True, slots=True)
 class WrongIdea:
-    """What students say, what is true, and the picture that answers it."""
+    """A mistake that students make, the correct statement, and the picture that shows it."""
 
     claim: str
     answer: str
@@ -326,10 +327,14 @@ _PEOPLE, _YES = 1_000, 400
 _ODDS = 60
 _RANGE, _SMALL, _LARGE = 100, 20, 2_000
 _ITERATIONS = 5
-_NEAR = 250  # meters that ε = 1 is for
-_TRULY = _PEOPLE * estimated_share(np.arange(_PEOPLE) < _YES, epsilon=math.log(3.0))  # those whose truth is yes
-_CORNER = 1.0 + 2.0 * math.sqrt(2.0) / math.pi  # of ε, along the diagonal of a corner
-_MOVE = perturbation_area(2, epsilon=1.0 / _NEAR).mean_radius  # meters, in the plane
+# Distance for ε = 1, in meters.
+_NEAR = 250
+# Estimated number of people whose truth is yes.
+_TRULY = _PEOPLE * estimated_share(np.arange(_PEOPLE) < _YES, epsilon=math.log(3.0))
+# Factor on ε along the diagonal of a corner.
+_CORNER = 1.0 + 2.0 * math.sqrt(2.0) / math.pi
+# Mean move in the plane, in meters.
+_MOVE = perturbation_area(2, epsilon=1.0 / _NEAR).mean_radius
 EXERCISES = (
     Exercise(
         "One salary",
@@ -510,7 +515,7 @@ def _cards(cards: Iterable[str]) -> None:
 
 
 def handout(minutes: int) -> Document:
-    """Return what a class of so many minutes takes home, on one page: its steps, the first words, and exercises."""
+    """Return the one-page handout for a class of `minutes`: its steps, the first words, and exercises."""
     ends = list(accumulate(step.minutes for step in PLANS[minutes]))
     steps = tuple(
         (f"{end - step.minutes} to {end}", step.title, "".join(words for words, _ in pieces(step.words)))
@@ -533,7 +538,8 @@ def handout(minutes: int) -> Document:
 def _plan(minutes: int) -> None:
     st.download_button(
         HANDOUT,
-        lambda: pdf(handout(minutes)),  # made when it is asked for
+        # Computed on demand.
+        lambda: pdf(handout(minutes)),
         f"dpviz_handout_{minutes}_minutes.pdf",
         "application/pdf",
         key=f"teach:handout:{minutes}",
@@ -560,7 +566,8 @@ def _stills() -> None:
     cards = []
     for name in THUMBNAILS:
         thumbnail = CATALOGUE[name].thumbnail
-        assert thumbnail is not None  # of THUMBNAILS
+        # Every method in THUMBNAILS has a thumbnail.
+        assert thumbnail is not None
         address, alt = thumbnail_address(name, dark=dark), escape(thumbnail.alt)
         picture = f'<img class="dpviz-thumbnail" src="{address}" alt="{alt}">'
         cards.append(f"<article><h2>{escape(CATALOGUE[name].title)}</h2>{picture}</article>")

@@ -15,9 +15,12 @@ from dpviz.ui import hiding, state
 from dpviz.ui.frame import words_page
 from dpviz.ui.server.served import served
 
-N_STAFF, WITH, WITHOUT = 20, 3_100, 3_050  # people, and their average salary before one leaves and after
-COIN = math.log(3.0)  # ε of a coin that has half of the answers told truly
-SPENT = (0.4, 0.6)  # ε of two steps of one run
+# Number of people, and their average salary before one leaves and after.
+N_STAFF, WITH, WITHOUT = 20, 3_100, 3_050
+# ε of a coin that makes half of the people answer truthfully.
+COIN = math.log(3.0)
+# ε of two steps of one run.
+SPENT = (0.4, 0.6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +36,12 @@ class QuizQuestion:
 
 
 def leavers_value(n: int, with_one: float, without: float) -> float:
-    """Return what the one who left had: n times the average with them, less n - 1 times the one without."""
+    """Return the leaver's value: n times the average with them, less n - 1 times the average without them."""
     return n * with_one - (n - 1) * without
 
 
 def times_likelier(epsilon: float) -> float:
-    """Return how many times as likely a yes is from somebody whose truth is yes, under randomized response."""
+    """Return how many times as likely a "yes" is if the truth is yes, under randomized response."""
     honest = truth_probability(epsilon)
     return honest / (1.0 - honest)
 
@@ -163,7 +166,8 @@ KEPT = "The right answers come at the end."
 BACK, NEXT, LAST = "Back", "Next", "Finish"
 _AT = "dpviz:quiz-at"
 _BEGIN = served("begin", styles=("address",))
-_answers = state.session_value("dpviz:quiz-answers", dict[int, int])  # of the questions' numbers
+# Answers by the questions' numbers.
+_answers = state.session_value("dpviz:quiz-answers", dict[int, int])
 
 
 def draw_quiz() -> None:
