@@ -1,13 +1,13 @@
 """Releases of own records: their ledger, the table of a release in real units, and the files that contain it.
 
-**The table.** What a method released, brought into the columns and units of the person's own table by the public
-inverse of what `Choices.dataset` did to them: degrees on a map, years and euros in place of 0 to 1. It follows from
-the release and from public inputs alone, and so do the files.
+**The table.** It shows the release in the columns and units of the person's own table: degrees on a map, years and
+euros instead of 0 to 1. The conversion is the public inverse of `Choices.dataset`. The table and the files follow only
+from the release and from public inputs.
 
 **The ledger.** Releases of the same records add up. `total_basic` is the sum of the proved claims (Dwork &
-Roth 2014, theorem 3.16), which holds however a later release followed from an earlier one. `total_best` is the least
-that is proved by composing all of them at once, at a delta of `EXTRA_DELTA` more; it holds where the settings of later
-releases did not follow from what earlier ones showed. What nothing is proved of is named, and never counted as nothing.
+Roth 2014, theorem 3.16), which holds however a later release followed from an earlier one. `total_best` is the smallest
+proved total from composing all claims at once, at a delta of `EXTRA_DELTA` more. It holds if the settings of later
+releases did not follow from earlier results. Releases without a proof are named and never counted as zero.
 """
 
 import csv
@@ -62,35 +62,47 @@ FROM_RECORDS = (
     "The bounds were taken from the records, which gives two people's values away. Type public bounds under Data "
     "before you release."
 )
-EXTRA_DELTA = 1e-6  # that the best composition may take beside the releases' own; ours
+# Delta that the best composition may spend besides the releases' own deltas. Our choice.
+EXTRA_DELTA = 1e-6
 MOST_ENTRIES = 1_000
-MOST_WORDS = 600  # characters of a text in a file
+# Maximum number of characters of a text in a file.
+MOST_WORDS = 600
 _ID = re.compile(r"[0-9a-f]{16}")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HASH = re.compile(r"[0-9a-f]{64}|")
 
 
 class ReleaseLedgerError(ValueError):
-    """A file's ledger that cannot be; the message names the value, what is allowed, and the way out."""
+    """Invalid ledger in a file; the message gives the value, the allowed values, and the way out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseEntry:
-    """One release of a file: everything in it is public. `proved` is None where no limit is proved."""
+    """One release of a file: everything in it is public. `proved` is None if no limit is proved."""
 
-    what: str  # that was released: "5 centers with noisy counts"
-    method: str  # key in its catalogue
-    title: str  # of the method
-    epsilon: float  # as it was asked for; per unit of distance with `per_distance`
+    # Released object: "5 centers with noisy counts".
+    what: str
+    # Key of the method in its catalogue.
+    method: str
+    # Title of the method.
+    title: str
+    # Requested epsilon; per unit of distance with `per_distance`.
+    epsilon: float
     delta: float
-    neighbors: Adjacency  # of epsilon and delta
-    proved: Claim | None  # what is added up; of a claim per distance that between the farthest places in the box
-    day: str  # ISO
+    # Neighbors that epsilon and delta are about.
+    neighbors: Adjacency
+    # Claim that is added up. For a claim per distance, it is the claim between the farthest places in the box.
+    proved: Claim | None
+    # ISO date.
+    day: str
     origin: Origin
-    fingerprint: str = ""  # SHA-256 of the table; "" where there is none
+    # SHA-256 of the table; "" if there is no table.
+    fingerprint: str = ""
     per_distance: bool = False
-    id: str = ""  # random: by it the same release is recognized in a file and in a browser
-    rows: int = 1  # rows of one person, at most, that all numbers are for
+    # Random identifier, which recognizes the same release in a file and in a browser.
+    id: str = ""
+    # Maximum number of rows per person, to which all numbers refer.
+    rows: int = 1
 
     @classmethod
     def from_guarantee(
@@ -134,7 +146,7 @@ class ReleaseEntry:
 
 
 def _addable(guarantee: Guarantee, events: Sequence[Event]) -> Claim | None:
-    """Return the proved claim as it can be added up, None if the events do not keep it."""
+    """Return the proved claim in a form that can be added up; None if the events do not keep it."""
     proved = guarantee.proved
     if proved is None or not math.isfinite(proved.epsilon):
         return None
@@ -143,44 +155,47 @@ def _addable(guarantee: Guarantee, events: Sequence[Event]) -> Claim | None:
     try:
         if overspent(events, guarantee.of_row.proved or proved):
             return None
-    except ValueError:  # events for records that are replaced prove nothing of one that is added
+    # Events for replaced records prove nothing about an added record.
+    except ValueError:
         return None
     return Claim(proved.epsilon, proved.delta, proved.adjacency, proved.reference, rho=proved.rho)
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What the counted entries spend together, for one kind of neighbors; `uncounted` are the others."""
+    """Total spending of the counted entries, for one kind of neighbors; `uncounted` are the other entries."""
 
     epsilon: float
     delta: float
-    uncounted: tuple[ReleaseEntry, ...]  # nothing is proved of these for such neighbors
+    # Entries for which nothing is proved under such neighbors.
+    uncounted: tuple[ReleaseEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLedger:
-    """Everything that was released of one file, oldest first."""
+    """All releases of one file, oldest first."""
 
     entries: tuple[ReleaseEntry, ...] = ()
 
     def total_basic(self, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Total:
-        """Return the sums of epsilon and delta, which hold whatever a release followed from."""
+        """Return the sums of epsilon and delta, which hold even if a release followed from earlier ones."""
         claims, uncounted = self._claims(adjacency)
         epsilon, delta = (math.fsum(each) for each in ((c.epsilon for c in claims), (c.delta for c in claims)))
         return Total(epsilon, min(delta, 1.0), uncounted)
 
     def total_best(self, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Total:
-        """Return the least epsilon that is proved of all counted entries together, and its delta.
+        """Return the smallest epsilon that is proved for all counted entries together, and its delta.
 
-        It holds where no settings followed from an earlier release. `total_basic` where nothing is gained.
+        It holds if no settings followed from an earlier release. It equals `total_basic` if nothing is gained.
         """
         claims, uncounted = self._claims(adjacency)
         return Total(*_best(claims), uncounted)
 
     def odds(self, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> float | None:
-        """Return how often, in 100, an attacker is right at most who has seen every release; None without a limit.
+        """Return the limit, in 100, on right guesses of an attacker who has seen every release; None without a limit.
 
-        ADD_REMOVE is "has taken part", REPLACE "which of two records was it". By `total_basic`.
+        The limit follows from `total_basic`. Under ADD_REMOVE, the guess is "has taken part"; under REPLACE, it is
+        "which of two records was it".
         """
         total = self.total_basic(adjacency)
         return None if total.uncounted else attacker_odds(total.epsilon, total.delta)
@@ -192,11 +207,11 @@ class ReleaseLedger:
         return ReleaseLedger(tuple(sorted(both, key=lambda each: each.day)))
 
     def for_person(self, rows: int) -> "ReleaseLedger":
-        """Return the ledger for a person with at most so many rows."""
+        """Return the ledger for a person with at most `rows` rows."""
         return ReleaseLedger(tuple(each.for_person(rows) for each in self.entries))
 
     def carried(self) -> "ReleaseLedger":
-        """Return the ledger as another file's settings bring it."""
+        """Return the ledger as it is after an import through the settings of a different file."""
         return ReleaseLedger(tuple(replace(each, origin="last year's settings") for each in self.entries))
 
     def _claims(self, adjacency: Adjacency) -> tuple[tuple[Claim, ...], tuple[ReleaseEntry, ...]]:
@@ -210,12 +225,13 @@ class ReleaseLedger:
         return tuple(claims), tuple(uncounted)
 
 
-@lru_cache(maxsize=64)  # a distribution takes a while, and a page asks with every run
+# A distribution takes a while to compute, and a page needs it in every run.
+@lru_cache(maxsize=64)
 def _best(claims: tuple[Claim, ...]) -> tuple[float, float]:
-    """Return the least (epsilon, delta) of claims under the same neighbors.
+    """Return the smallest (epsilon, delta) for all claims together, under the same neighbors.
 
-    Pure claims compose as privacy loss distributions of their worst case, or with those of zCDP by rho; any other
-    claim adds its epsilon and delta.
+    Pure claims compose as privacy loss distributions of their worst case, or with zCDP claims by rho. Any other claim
+    adds its epsilon and delta.
     """
     basic = math.fsum(each.epsilon for each in claims), min(math.fsum(each.delta for each in claims), 1.0)
     pure = [each for each in claims if each.delta == 0 and each.rho is None]
@@ -224,7 +240,8 @@ def _best(claims: tuple[Claim, ...]) -> tuple[float, float]:
     for composed in (pure, zcdp):
         if len(composed) < 2:
             continue
-        own = {id(each) for each in composed}  # comparing claims with each other takes seconds for 1,000
+        # Comparing claims with each other takes seconds for 1,000 claims.
+        own = {id(each) for each in composed}
         others = [each for each in claims if id(each) not in own]
         delta = math.fsum(each.delta for each in others) + EXTRA_DELTA
         if composed is pure:
@@ -239,7 +256,7 @@ def _best(claims: tuple[Claim, ...]) -> tuple[float, float]:
 
 
 def write_release_ledger(ledger: ReleaseLedger) -> list[dict[str, object]]:
-    """Return a ledger as JSON has it."""
+    """Return a ledger in its JSON form."""
     return [
         {
             "what": each.what,
@@ -269,7 +286,8 @@ def write_release_ledger(ledger: ReleaseLedger) -> list[dict[str, object]]:
 
 
 def _finite(value: float) -> float | str:
-    return value if math.isfinite(value) else "infinite"  # JSON has no infinity
+    # JSON has no infinity.
+    return value if math.isfinite(value) else "infinite"
 
 
 def read_release_ledger(written: object) -> ReleaseLedger:
@@ -356,7 +374,7 @@ Cell: TypeAlias = float | int | str
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a release, with its public bounds; None where it has none."""
+    """One column of a release, with its public bounds; None for a missing bound."""
 
     name: str
     unit: str = ""
@@ -366,11 +384,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReleaseTable:
-    """A release in real units: all columns that were clustered, and what the method releases beside them."""
+    """A release in real units: all columns that were clustered, and the method's other released values."""
 
     what: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]  # "" where a row has no value
+    # Cells by row; "" if a row has no value.
+    rows: tuple[tuple[Cell, ...], ...]
 
     def csv(self) -> bytes:
         """Return the table as CSV (RFC 4180, UTF-8): every number with all of its digits."""
@@ -392,10 +411,10 @@ class _Joined(Protocol):
 def table_of(
     algorithm: AnyAlgorithm, params: Any, release: Release, dataset: Dataset, form: Choices | None
 ) -> ReleaseTable:
-    """Return the table of a release on `dataset`, which `form` made of a person's table, or None: it was drawn.
+    """Return the table of a release on `dataset`.
 
-    `algorithm` made it with `params`. Raises ValueError for bounds that were taken from the records, and for a release
-    of another kind.
+    `form` made the data set from a person's table; None for a synthetic data set. `algorithm` made the release with
+    `params`. Raises ValueError for bounds that were taken from the records, and for an unsupported kind of release.
     """
     if dataset.bounds_from_data:
         raise ValueError(FROM_RECORDS)
@@ -449,9 +468,9 @@ def real_columns(dataset: Dataset, form: Choices | None) -> tuple[tuple[Column, 
 
 
 def real_units(points: Points, dataset: Dataset, form: Choices | None, box: Box) -> FloatArray:
-    """Return points (m, d'), in the units of `dataset`, in those of the person's table (m, d): `box` holds its bounds.
+    """Convert points (m, d') from the units of `dataset` to the units of the person's table (m, d) with bounds `box`.
 
-    Of projected features each is the nearest to the box's middle that projects there.
+    If features were projected, each result is the point nearest to the box's middle among those that project there.
     """
     if dataset.projection is not None:
         points = dataset.projection.back(points)
@@ -468,7 +487,7 @@ def real_units(points: Points, dataset: Dataset, form: Choices | None, box: Box)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReleaseFiles:
-    """The files of one release, with the entry that the ledger has of it. Nothing in them is exact."""
+    """The files of one release, and its entry in the ledger. Nothing in them is exact."""
 
     table: ReleaseTable
     entry: ReleaseEntry
@@ -480,13 +499,13 @@ class ReleaseFiles:
         return f"dpviz_{self.entry.method}_epsilon-{self.entry.epsilon:g}_release_{self.entry.fingerprint[:8]}"
 
     def json(self) -> bytes:
-        """Return what is known of the release, for machines."""
+        """Return the sidecar of the release as JSON, for machines."""
         return (json.dumps(self.sidecar, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
             "utf-8", "replace"
         )
 
     def xlsx(self) -> bytes:
-        """Return the table as an Excel workbook, with a second sheet that says what it is."""
+        """Return the table as an Excel workbook, with a second sheet that describes the release."""
         about: list[tuple[Cell, ...]] = [
             ("Released", self.table.what),
             ("Method", self.entry.title),
@@ -509,9 +528,10 @@ def release_files(
     ledger: ReleaseLedger,
     day: str,
 ) -> ReleaseFiles:
-    """Return the files of a release, whose entry is the last one of the ledger that they state; `day` is ISO.
+    """Return the files of a release. They state the ledger, whose last entry is this release; `day` is an ISO date.
 
-    `guarantee` is that of the run on the person's data, with its caveats; `ledger` is the one before this release.
+    `guarantee` is the guarantee of the run on the person's data, with its caveats. `ledger` is the ledger before this
+    release.
     """
     fingerprint = hashlib.sha256(table.csv()).hexdigest()
     names = {"what": table.what, "method": algorithm.name, "title": algorithm.title}
@@ -550,7 +570,7 @@ def release_files(
 
 
 def totals_to_file(ledger: ReleaseLedger) -> dict[str, object]:
-    """Return what a ledger adds up to, as JSON has it: for each kind of neighbors, added up and composed at best."""
+    """Return a ledger's totals for JSON: for each kind of neighbors, added up and composed at best."""
     totals: dict[str, object] = {}
     for adjacency in Adjacency:
         basic, best, odds = ledger.total_basic(adjacency), ledger.total_best(adjacency), ledger.odds(adjacency)
@@ -563,11 +583,12 @@ def totals_to_file(ledger: ReleaseLedger) -> dict[str, object]:
     return totals
 
 
-_LONG_AGO = datetime(1980, 1, 1)  # in place of the time of writing: equal tables, equal bytes
+# Replaces the time of writing, so that equal tables give equal bytes.
+_LONG_AGO = datetime(1980, 1, 1)
 
 
 class _Exact(float):
-    """A number that is written with all of its digits, where XlsxWriter asks for 16."""
+    """A number that is written with all of its digits, although XlsxWriter formats it with 16."""
 
     def __format__(self, _: str) -> str:
         return float.__repr__(self)
@@ -578,7 +599,8 @@ def workbook(sheets: Mapping[str, Iterable[Sequence[Cell]]]) -> bytes:
     from xlsxwriter import Workbook  # type: ignore[import-untyped]  # slow to load, for a click; it ships no types
 
     out = io.BytesIO()
-    with Workbook(out, {"in_memory": True}) as book:  # nothing is written to a disk
+    # Nothing is written to a disk.
+    with Workbook(out, {"in_memory": True}) as book:
         book.set_properties({"created": _LONG_AGO})
         for name, rows in sheets.items():
             sheet = book.add_worksheet(name)

@@ -63,33 +63,46 @@ from dpviz.tools.trials import (
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_TRIALS = 1_000_000  # our choice
+# Our choice.
+MAX_TRIALS = 1_000_000
 MAX_SEED = 2**31 - 1
-MAX_TARGETS = 20_000  # our choice
-DEFAULT_K = 5  # as in the methods' own parameter
-BATCH = 8  # runs of one task, all on the same records; our choice
-ROWS = "rows.jsonl"  # in the folder of a sweep: one finished run a line
-DTYPES: dict[type, Any] = {str: "string", int: "Int64", float: "float64", bool: "boolean"}  # a cell may be missing
+# Our choice.
+MAX_TARGETS = 20_000
+# Default of the methods' own parameter.
+DEFAULT_K = 5
+# Runs of one task, all on the same records. Our choice.
+BATCH = 8
+# File in the folder of a sweep, with one finished run per line.
+ROWS = "rows.jsonl"
+# Types of columns in which a cell may be missing.
+DTYPES: dict[type, Any] = {str: "string", int: "Int64", float: "float64", bool: "boolean"}
 BAR_WIDTH = 30  # characters
-PAUSE_S = 0.1  # between two drawings of the bar
-MAX_LINES = 10  # of a bar on a stream that is not a terminal
+# Seconds between two drawings of the bar.
+PAUSE_S = 0.1
+# Maximum number of lines of a bar on a stream that is not a terminal.
+MAX_LINES = 10
 GRID_KEYS = ("epsilon", "data", "methods")
 SEED_KEYS = ("data", "start", "noise")
-METHOD_KEYS = ("name", "epsilon", "budget")  # besides fields of Params
-DATA_KEYS = ("name", "n", "k", "targets")  # besides parameters of the data set
+# Keys besides the fields of Params.
+METHOD_KEYS = ("name", "epsilon", "budget")
+# Keys besides the parameters of the data set.
+DATA_KEYS = ("name", "n", "k", "targets")
 
 T = TypeVar("T")
-Entry = Mapping[str, Any]  # one data set or one method of a grid
-DataPart = tuple[TrialSource, int, TrialTargets | None]  # records, number of clusters to look for, public targets
+# One data set or one method of a grid.
+Entry = Mapping[str, Any]
+# Records, number of clusters to look for, public targets.
+DataPart = tuple[TrialSource, int, TrialTargets | None]
 Seeds = int | Sequence[int] | Mapping[str, int | Sequence[int]]
-Progress = Callable[[int, int], None]  # takes the number of finished runs and of all runs
+# Takes the number of finished runs and the number of all runs.
+Progress = Callable[[int, int], None]
 
 
 def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
     """Return every run of a grid in order, after trying each combination of parameters on the method's Params.
 
-    `seeds` is a number of noise seeds, 0, 1, ..., or a list of them, or a mapping that has these for "data" (draws of
-    the records), "start" (public starts) and "noise". Raises ValueError that names the value and what is allowed.
+    `seeds` is a number of noise seeds, 0, 1, ..., or a list of them, or a mapping with such values for "data" (draws of
+    the records), "start" (public starts) and "noise". Raises ValueError that gives the value and the allowed values.
     """
     if not isinstance(grid, Mapping):
         raise TypeError(f"grid was {grid!r:.60}, but it must be a mapping with {', '.join(GRID_KEYS)}.")
@@ -215,12 +228,13 @@ def _data_parts(entry: Entry, seeds: Sequence[int]) -> Iterator[DataPart]:
 
 
 def _checked_knobs(name: str, n: int, limits: SizeLimits, knobs: Sequence[Knob], fields: Fields) -> Fields:
-    """Return the parameters as the data set takes them: 0 and 0.0 are one run."""
+    """Return the parameters in the data set's own types, so that 0 and 0.0 are one run."""
     if not limits.minimum <= n <= limits.maximum:
         raise ValueError(f"n was {n}, but it must be from {limits.minimum} to {limits.maximum}.")
     values = dict(fields)
     checked: dict[str, Any] = {knob.name: knob.check(values[knob.name]) for knob in knobs if knob.name in values}
-    if checked:  # the data set checks combinations
+    # The data set checks combinations.
+    if checked:
         (load_pair if name in PAIRS else load)(name, n=limits.minimum, **checked)
     return tuple((key, value) for key, value in sorted(checked.items()) if value is not None)
 
@@ -342,7 +356,8 @@ def run_sweep(
             n_done += len(made)
             progress(n_done, len(trials))
     finally:
-        with warnings.catch_warnings(action="ignore"):  # joblib warns about an early end
+        # joblib warns about an early end.
+        with warnings.catch_warnings(action="ignore"):
             finished.close()
     return [rows[trial.key] for trial in trials]
 
@@ -350,8 +365,8 @@ def run_sweep(
 def _read_rows(file: Path) -> dict[str, Row]:
     """Return the finished runs by key, and cut a last line that a killed process left incomplete.
 
-    Raises ValueError for a folder that is a file, for a damaged file, and for rows from other versions: one table has
-    figures that can be computed again together.
+    Raises ValueError for a folder that is a file, for a damaged file, and for rows from other versions, because all
+    figures of a table must be reproducible together.
     """
     if file.parent.is_file():
         raise ValueError(f"resume was {file.parent}, but that is a file. Name a folder.")
@@ -393,7 +408,7 @@ def build_table(rows: Sequence[Row]) -> "pd.DataFrame":
 
 
 class Bar:
-    """A progress bar on the error stream: one line that changes on a terminal, else at most MAX_LINES lines."""
+    """Progress bar on the error stream: one changing line on a terminal, otherwise at most MAX_LINES lines."""
 
     def __init__(self, stream: TextIO | None = None, what: str = "runs") -> None:
         """Draw to `stream`, by default the error stream, the number of finished `what`."""
