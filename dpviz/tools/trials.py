@@ -222,9 +222,9 @@ def params_of_trial(
     start_seed: int,
     public: Mapping[str, object] = MappingProxyType({}),
 ) -> Any:
-    """Return a method's Params, with `epsilon` in the field `budget` and the start's seed where there is one.
+    """Return a method's Params, with `epsilon` in the field `budget` and the start's seed if there is one.
 
-    `public` are its public arrays; without them a method with targets gets one, to try its other fields.
+    `public` are its public arrays. Without them, a method with targets gets one target, to try its other fields.
     """
     algorithm = ALGORITHMS[method]
     values: dict[str, object] = {**dict(fields), **public}
@@ -381,10 +381,11 @@ def cluster_figures(
 def nonprivate_clusters(
     algorithm: AnyAlgorithm, release: Release, points: Points, box: Box, n_clusters: int
 ) -> FoundClusters:
-    """Return the centers that a release stands for and which one each of `points` (n, d) belongs to.
+    """Return the centers that a release stands for, and the assignment of `points` (n, d) to them.
 
-    As the method says, where it says it. Released centers: the nearest. Released points: centers of KMeans++ on them,
-    which is post-processing. Raises ValueError for none.
+    The method's own rule applies if it has one. Otherwise, for released centers, each point belongs to the nearest
+    center. For released points, the centers come from KMeans++ on them, which is post-processing. Raises ValueError if
+    there are no centers.
     """
     if algorithm.clustered is not None:
         return algorithm.clustered(release, points, box)
@@ -400,10 +401,11 @@ def nonprivate_clusters(
 
 
 def merged(centers: Centers, noisy_counts: Counts | None, n_clusters: int) -> Centers:
-    """Return at most `n_clusters` centers (k, d) that stand for the released `centers` (m, d); fewer stay as they are.
+    """Return at most `n_clusters` centers (k, d) that stand for the released `centers` (m, d).
 
-    With n_j records around c_j, their mean, merging into m_j adds sum_j n_j |c_j - m_j|^2 to the cost: k-means on the
-    centers, weighted by their noisy counts (m,), keeps that small. None weighs all alike. Public, as its arguments are.
+    If there are not more than `n_clusters`, they stay as they are. With n_j records around their mean c_j, merging into
+    m_j adds sum_j n_j |c_j - m_j|^2 to the cost. k-means on the centers, weighted by their noisy counts (m,), keeps
+    this sum small. None gives all centers the same weight. The result is public, because the arguments are.
     """
     if len(centers) <= n_clusters:
         return centers
@@ -425,8 +427,8 @@ def kmeans_centers(points: Points, n_clusters: int, n_starts: int, weights: Coun
 def improved(floor: float, cost: float, points: Points, centers: Centers) -> float:
     """Return the cost without privacy (`floor`) beside a run whose `centers` (k, d) have `cost` on `points` (n, d).
 
-    A private run that costs less has come upon a better start than k-means++ did. k-means goes on from there, and what
-    it reaches is the cost without privacy: no run is ever below it. Curator only.
+    A private run that costs less has found a better start than k-means++ did. k-means continues from there, and its
+    result is the cost without privacy, so no run is ever below it. Curator only.
     """
     if cost >= floor:
         return floor
@@ -437,10 +439,10 @@ def improved(floor: float, cost: float, points: Points, centers: Centers) -> flo
 
 
 def referenced(rows: Mapping[Key, Sequence[Row]], known: Iterable[Row] = ()) -> dict[Key, list[Row]]:
-    """Hold all runs on the same records with the same k against one cost without privacy: the least that is known.
+    """Compare all runs on the same records with the same k with one cost without privacy: the lowest known cost.
 
-    A private run below k-means++ has `improved` that cost, for every method alike; runs that are `known` beside `rows`
-    have, too. Rows without such a cost stay as they are.
+    A private run below k-means++ has `improved` that cost for all methods. The same is true for runs that are `known`
+    besides `rows`. Rows without such a cost stay as they are.
     """
     least: dict[tuple[object, ...], float] = {}
     for row in chain(known, *rows.values()):
@@ -461,7 +463,7 @@ def referenced(rows: Mapping[Key, Sequence[Row]], known: Iterable[Row] = ()) -> 
 
 
 def _floor(row: Row) -> float | None:
-    """Return a run's cost without privacy; None for a run that failed, or is measured in another way."""
+    """Return a run's cost without privacy; None for a run that failed or has a different measure."""
     floor = row.get("floor_inertia")
     return None if row["status"] != OK or floor is None else float(floor)
 

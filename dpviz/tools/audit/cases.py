@@ -1,8 +1,8 @@
-"""Audit cases: every method and mode of the two catalogues and noise itself, on neighbors as far apart as can be.
+"""Audit cases: every method and mode of the two catalogues and noise itself, on neighbors as far apart as possible.
 
-A new method is audited because it is in a catalogue: with its defaults and with each choice of its knobs, on records in
-the box's middle and one in a corner. Its `audit` plan holds what it needs beside that. The neighboring data sets are
-those on which a broken promise shows most; their records are synthetic.
+A new method is audited because it is in a catalogue: with its defaults and with each choice of its parameters, on
+records in the middle of the box and one in a corner. Its `audit` plan contains any further needs. A broken promise
+shows most on these neighboring data sets. Their records are synthetic.
 """
 
 from collections import ChainMap
@@ -77,13 +77,14 @@ class Pair(Confidential):
 
 
 def corner(d: int) -> FloatArray:
-    """Return the unit box's corner (d,) that is high along every second axis: off the ray through the middle."""
+    """Return the unit box's corner (d,) that is high along every second axis, off the ray through the middle."""
     return np.asarray(np.arange(d) % 2 == 0, dtype=np.float64)
 
 
 def alternating_gaps() -> Pair:
-    """Return the counterexample to Liebenow et al., lemma 1: gaps are small along one axis where they are large along
-    the other, and without the first record they meet.
+    """Return the counterexample to Liebenow et al., lemma 1.
+
+    Gaps are small along one axis where they are large along the other axis. Without the first record, they meet.
     """
     large = (2 + np.random.default_rng(0).uniform(-0.2, 0.2, (GAPS - 1, 2))) * GAP
     even = (np.arange(GAPS - 1) % 2 == 0)[:, None] == np.array([True, False])
@@ -96,18 +97,18 @@ def alternating_gaps() -> Pair:
 
 
 def copies(place: tuple[float, float], n: int, where: str) -> Pair:
-    """Return `n` copies of one record at `place`, which is a border of what it is decided between, and one fewer."""
+    """Return `n` copies of one record at `place`, a border between two clusters, cells or sides, and one copy fewer."""
     points = np.tile(np.array(place), (n, 1))
     words = f"Records on borders: {n:,} copies of one record {where}, with and without one of them."
     return _pair("borders", words, points, points[:-1])
 
 
 def pairs_in(box: Box, adjacency: Adjacency, *, alone: bool = False) -> tuple[Pair, ...]:
-    """Return neighbors in a public box for a method that nothing is known of: one record, far away from the others.
+    """Return neighbors in a public box for an unknown method: they differ in a record far away from the other records.
 
-    It is in a corner, or moves to the opposite one: off the ray through the middle, as far from the data's zero as the
-    box goes, and away from where the others are. So a noise shows that forgot how wide the box is, how far from 0, or
-    how far apart records may be. `alone` leaves the others out.
+    The record is in a corner or moves to the opposite corner: off the ray through the middle, as far from the data's
+    zero as the box goes, and away from the other records. This reveals noise that ignores the width of the box, its
+    distance from 0, or the distance between records. `alone` leaves the other records out.
     """
 
     middle = np.tile((box.low + box.high) / 2.0, (RECORDS, 1))
@@ -156,7 +157,7 @@ def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, sha
 
 
 def _pair(name: str, words: str, points: Points, neighbour: Points, box: Box = UNIT) -> Pair:
-    """Return two data sets of which the second one has another last record, or one record less."""
+    """Return two data sets. The second one has a different last record, or one record less."""
     moves = len(points) == len(neighbour)
     distance = float(np.linalg.norm(points[-1] - neighbour[-1])) if moves else 0.0
     adjacency = Adjacency.REPLACE if moves else Adjacency.ADD_REMOVE
@@ -209,7 +210,7 @@ class AuditCase:
         return bool(_budgets(self.params))
 
     def run(self, points: Points, rng: np.random.Generator) -> Release:
-        """Run once and return what is published."""
+        """Run once and return the release."""
         release: Release = self.result(points, rng).release
         return release
 
@@ -271,7 +272,7 @@ def cases() -> Mapping[str, AuditCase]:
 
 
 def calibrations(method: str) -> tuple[AuditCase, ...]:
-    """Return a method as it is published, then as it is proved, on the same neighbors; () where it has one alone."""
+    """Return a method's published and proved versions, in this order, on the same neighbors; () unless it has both."""
     usual, *others = (case for case in cases().values() if case.method == method)
     for case in others:
         if case.choices and set(case.choices) <= set(MODE_KNOBS) and case.pair_name == usual.pair_name:
@@ -280,7 +281,7 @@ def calibrations(method: str) -> tuple[AuditCase, ...]:
 
 
 def judged(guarantee: Guarantee) -> Claim:
-    """Return the claim that runs are held against: what is proved, where something is, else what is published."""
+    """Return the claim that runs are compared with: the proved claim, or the published claim if nothing is proved."""
     return guarantee.proved or guarantee.stated
 
 
@@ -288,7 +289,7 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
     """Return the same mode on a person's own records (n, d), with and without row `record`, or with it moved.
 
     A record that stays is moved to the corner of the box that is farthest from it.
-    Raises ValueError for a row that there is not, and for a box that the method refuses.
+    Raises ValueError for a row that does not exist, and for a box that the method refuses.
     """
     params = _with_budgets(params_of(case.method, case.choices, box), case.scale)
     adjacency = _claim_on(case.method, points, box, params).adjacency
@@ -300,9 +301,9 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
 
 
 def cases_in(case: AuditCase, box: Box) -> tuple[AuditCase, ...]:
-    """Return a case on each synthetic pair of neighbors: several in `box` for a method from outside, else as it is.
+    """Return a case on each synthetic pair of neighbors: several in `box` for an outside method, else the case itself.
 
-    Nothing is known of a method from outside. Raises ValueError for a box that the method refuses.
+    Nothing is known about an outside method. Raises ValueError for a box that the method refuses.
     """
     if case.method not in OUTSIDE or case.pair_name:
         return (case,)
@@ -315,8 +316,8 @@ def cases_in(case: AuditCase, box: Box) -> tuple[AuditCase, ...]:
 def _cases(method: str) -> Iterator[AuditCase]:
     """Yield the defaults, then each other choice of each knob, then the combinations of the method's plan.
 
-    Each is on the neighbors that its claim is about; last come proved modes on copies of one record that lies on a
-    border of what it is decided between.
+    Each case is on the neighbors that its claim is about. The last cases are proved modes on copies of one record on a
+    border between two clusters, cells or sides.
     """
     algorithm, plan = AUDITED[method], AUDITED[method].audit
     modes: list[Choices] = [{}]

@@ -1,8 +1,8 @@
-"""One count with Laplace noise, for the audit alone: what the last bits of a noisy number tell.
+"""Count with Laplace noise, used only by the audit to show the leak in the last bits of a noisy number.
 
 Mironov 2012, "On significance of the least significant bits for differential privacy": noise that is drawn and added in
-floating point leaves numbers that one exact value alone can lead to. Noise around 0 ends in bits that no sum with 1
-has.
+floating point can give numbers that are possible for only one exact value. Noise around 0 ends in bits that no sum with
+1 has.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ class Params:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyCountRelease(Release):
-    """A noisy count and its last bit, which anybody can compute."""
+    """A noisy count and its last bit, which anyone can compute."""
 
     noisy_count: FloatArray  # (1,)
     # (1,) exponent e: the number is an odd multiple of 2^e.
@@ -80,7 +80,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     """Count the records near one side of the box, and add Laplace noise of scale 1 / epsilon."""
     unit = box.to_unit(box.clip(as_points(points, n_features=box.d)))
     count = float((unit[:, 0] > CORNER).sum())
-    # The exact way is fed by the seed as well, so that an audit can be made again.
+    # The seed also feeds the exact sampler, so that an audit can be repeated.
     source = rng if params.sampler == QUICK else SecretGenerator(OsBits(rng.bytes))
     yield CountStep(count, frozen(laplace([count], scale=1.0 / params.epsilon, rng=source)))
 

@@ -1,8 +1,9 @@
-"""The audits that the Audit page opens with, in a file: its first method as published and repaired, at each ε.
+"""File with the audits that the Audit page opens with: its first method as published and repaired, at each ε.
 
     python -m dpviz.tools.audit.opening
 
-writes the file anew. It holds what the same runs would give on the page, so that the page opens with a finished result.
+writes the file again. It contains the results that the same runs would give on the page, so that the page opens with a
+finished result.
 """
 
 import base64

@@ -61,7 +61,7 @@ PAIR = Knob(
     "Made up so that a broken promise shows most, or the chosen data with one record removed or moved.",
     choices=(("made", "Worst case"), ("own", "This data")),
 )
-# The cases are for a budget of 1, so that theirs is this times as much: all of ε, whatever it is divided into.
+# The cases are for a budget of 1. This value multiplies all of their budget, whatever parts it is divided into.
 EPSILON = Knob(
     "audit_epsilon", "float", 1.0, "Audited at ε", "What each run may spend.", 0.1, 10.0, 0.1, 10.0, log=True
 )
@@ -94,8 +94,8 @@ STAGE = "audit-stage"
 _FOLLOWED = "dpviz:audit-followed"
 _STAGE = served("audit_stage")
 
-# The tab on a method's own page: its first mode, on the neighbors where a broken promise shows most.
-# Entry among a page's tabs.
+# Entry among the tabs of a method's own page. The tab shows the method's first mode, on the neighbors on which a broken
+# promise shows most.
 CHOICE = ("audit", "Audit")
 TAB_WORDS = (
     "The method runs on pairs of small data sets, or worlds, that differ in one record, in corners of this page's box. "
@@ -241,19 +241,19 @@ def link(question: AuditQuestion) -> state.Pairs:
 
 
 def pairs_of(page: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
-    """Return the case on each of its pairs of worlds. Raises ValueError where it cannot be audited."""
+    """Return the case on each of its pairs of worlds. Raises ValueError if the case cannot be audited."""
     dataset = page.dataset
     return cases_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
 
 
 @st.fragment
 def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...], parts: state.Pairs) -> None:
-    """Draw the stage: what the runs show, or how far they are; then what was counted."""
+    """Draw the stage with the result of the runs or their progress, then the counts."""
     if state.is_blank():
         return
     if follow():
         st.rerun()
-    # Created by every run: a fragment may only write where the last whole run has written.
+    # Every run creates these containers, because a fragment may only write into places of the last whole run.
     place, numbers = st.container(), page.numbers.container()
     if pairs:
         keep_on_screen(page, question, pairs[0], (), parts)
@@ -435,7 +435,7 @@ def _stop(name: Hashable) -> None:
 def keep_on_screen(
     page: PageFrame, question: AuditQuestion, case: AuditCase, scenes: tuple[Scene, ...], parts: state.Pairs
 ) -> None:
-    """Keep what is on screen for export. Of records the public has no scenes."""
+    """Keep the screen's contents for export. The public has no scenes of real records."""
     public = page.public
     own = (files.CURATOR,) if question.is_own else ("Worlds that were made up: nothing in them is secret.",)
     notes = (promise(case.guarantee), *((files.PUBLIC,) if public else own))
@@ -451,7 +451,7 @@ def code_of(page: PageFrame, question: AuditQuestion) -> Calls:
 
 @st.fragment
 def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) -> None:
-    """Draw what there is to read about this audit."""
+    """Draw the text about this audit."""
     if state.is_blank():
         return
     after_picture("wait-read")

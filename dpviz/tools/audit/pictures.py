@@ -108,7 +108,7 @@ def facts(audited: Audited) -> tuple[Fact, ...]:
     kind = "Proved" if audited.is_proved else "Claimed"
     numbers = [
         Fact("Measured ε, at least", floored(bound.epsilon_lower), sure, public),
-        # Per unit of distance, the limit for real records tells how far a record moved.
+        # For ε per unit of distance, the limit for real records reveals how far a record moved.
         Fact(f"{kind} ε", ceiled(audited.limit.epsilon), "For these two data sets.", public),
         Fact("Most that can be shown", ceiled(bound.ceiling), "By so many runs, for any method.", True),
     ]
@@ -170,7 +170,7 @@ def histogram(audited: Audited) -> Scene:
 
 
 def roc(audited: Audited) -> Scene:
-    """Return the attack with the chosen statistic against what is allowed and what the noise itself allows."""
+    """Return the ROC chart of the attack with the chosen statistic, the limit, and the limit from the noise itself."""
     bound = audited.bound
     scores = [bound.scores, bound.other_scores]
     if bound.events:
@@ -434,7 +434,7 @@ def _named(who: str, words: str) -> str:
 
 
 def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
-    """Return the claim and the proof in words, and what the runs can add to them."""
+    """Return the claim and the proof in words, and the contribution of the runs."""
     limit, claimed = audited.limit.epsilon, audited.claimed
     if audited.is_proved:
         if math.isinf(claimed):

@@ -90,9 +90,10 @@ class AuditQuestion:
 
 
 def worst(pairs: Sequence[AuditCase], *, runs: int, seed: int) -> Counted:
-    """Audit one mode, with so many runs on each of its pairs, and count the pair on which it looks worst.
+    """Audit one mode, with `runs` runs on each of its pairs, and count the pair on which it looks worst.
 
-    The seed and the first case's key decide every digit: another method in the catalogue changes no other's figures.
+    The seed and the first case's key decide every digit, so a new method in the catalogue does not change the figures
+    of the other methods.
     """
     rng, worlds = np.random.default_rng([seed, *name_of_seeds(pairs[0].key).encode()]), []
     for case, one in zip(pairs, [rng] if len(pairs) == 1 else rng.spawn(len(pairs)), strict=True):
@@ -103,7 +104,7 @@ def worst(pairs: Sequence[AuditCase], *, runs: int, seed: int) -> Counted:
 
 
 def counted_of(pairs: Sequence[AuditCase], worlds: Sequence[tuple[Outcomes, Outcomes]]) -> Counted:
-    """Choose the pair whose choosing runs are farthest above what is claimed, and bound ε by its other runs alone."""
+    """Choose the pair whose choosing runs are farthest above the claim, and bound ε by only its other runs."""
     events, excesses = [], []
     for case, (first, other) in zip(pairs, worlds, strict=True):
         claim = judged(case.guarantee)
@@ -143,7 +144,7 @@ def part(
 
 
 def sizes_of(case: AuditCase, n_runs: int) -> list[int]:
-    """Return the runs of each part in each world: one part where many runs are one call."""
+    """Return the number of runs of each part in each world: one part if many runs are one call."""
     if isinstance(case.runner, Batch):
         return [n_runs * BATCHED]
     return [min(CHUNK, n_runs - start) for start in range(0, n_runs, CHUNK)]

@@ -1,4 +1,4 @@
-"""The audit table: for every method and mode the published claim, what is proved, and what the runs themselves show."""
+"""Audit table: the published claim, the proved claim and the result of the runs for every method and mode."""
 
 import math
 import shutil
@@ -108,7 +108,10 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
 
 
 def _line(key: str, runs: int, runs_unproved: int, seed: int, _libraries: Mapping[str, str]) -> TableRow:
-    """Return one line: a proof must survive many runs, what is broken shows in few. It is kept by its arguments."""
+    """Return one line of the table, kept by its arguments.
+
+    A proof must survive many runs; a broken promise shows in few.
+    """
     case = cases()[key]
     n_runs = runs_unproved if case.guarantee.proved is None else runs
     return row_of(*worst(cases_in(case, case.pair.box), runs=n_runs, seed=seed))

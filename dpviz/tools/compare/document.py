@@ -1,6 +1,6 @@
-"""A document as data, rendered as a PDF, as one HTML page that needs no network and prints well, or as Markdown.
+"""Document as data, rendered as a PDF, as one HTML page that needs no network and prints well, or as Markdown.
 
-Words from data, a link or a file stay words in all of them; pictures are SVG inside the page. No script.
+Words from data, a link or a file are escaped in all formats. Pictures are SVG inside the page. There are no scripts.
 """
 
 import json
@@ -78,7 +78,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; a strong one is what the document says in one line, and code is to be copied."""
+    """A paragraph; a strong one is the document's main statement in one line, and code is meant for copying."""
 
     text: str
     strong: bool = False
@@ -102,7 +102,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Names and what they are."""
+    """Names and their values."""
 
     pairs: Named
 
@@ -119,7 +119,7 @@ class TableBlock:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A finished drawing, which escapes its own words, with what it shows in words."""
+    """A finished drawing, which escapes its own words, with a description in words."""
 
     svg: str
     title: str
@@ -202,7 +202,7 @@ def pdf(document: Document) -> bytes:
 
 
 def markdown(document: Document) -> str:
-    """Return the same content as Markdown; what a picture shows is there in words."""
+    """Return the same content as Markdown; words describe each picture."""
     blocks = (*document.blocks, *document.appendix)
     parts = [f"# {_plain(document.title)}", _plain(document.subtitle), *map(_markdown, blocks)]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -211,7 +211,7 @@ def frontier(
     high = max(high, *levels.values())
     pad = 0.04 * (high - low)
     bands, lines = layers_of(curves, Audience.CURATOR)
-    # Gray, as their heights are exact; the first is dashed.
+    # The lines are gray, because their heights are exact. The first line is dashed.
     level_lines = [
         _layer(name, Kind.LINES, Role.EXACT, [[[x, height] for x in ends]], size=1.5, dash=name == WITHOUT)
         for name, height in levels.items()
@@ -302,7 +302,7 @@ def promised_numbers(row: Row, part: str) -> tuple[float, float]:
 
 
 def guarantee_words(row: Row, *, bounds_public: bool = True) -> str:
-    """Say a run's guarantee in one line; what is not proved is named so."""
+    """Return a run's guarantee in one line; an unproved guarantee is marked as such."""
     proved = row["proved_epsilon"] is not None and bounds_public
     part = "proved" if proved else "published"
     epsilon, delta = promised_numbers(row, part)
@@ -312,7 +312,7 @@ def guarantee_words(row: Row, *, bounds_public: bool = True) -> str:
 
 
 def table(name: str, rows: Sequence[Row], *, bounds_public: bool = True) -> list[dict[str, object]]:
-    """Return one line for each ε of a method: what it costs, finds, takes and promises."""
+    """Return one line for each ε of a method: its cost, results, time and promise."""
     lines = []
     for epsilon in sorted({float(row["epsilon"]) for row in rows}):
         runs = [row for row in rows if row["epsilon"] == epsilon]
@@ -387,8 +387,8 @@ class Ranked:
 def ranking(series: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Ranked, ...]:
     """Return the methods that may be compared at `epsilon`, the lowest median cost first.
 
-    That is: proved for the neighbors chosen, and with all of `n_runs` runs there. Every cost is that of at most k
-    centers. Of equal ones the name decides.
+    These are the methods that are proved for the chosen neighbors and have all of `n_runs` runs at this ε. Every cost
+    is for at most k centers. The name decides between equal costs.
     """
     ranked = []
     for one in series:
@@ -416,7 +416,7 @@ def spread_words(runs: Sequence[Row]) -> tuple[str, str]:
 
 
 def times_words(ratio: float) -> str:
-    """Write a cost as a multiple of another: with two decimals where these matter."""
+    """Write a cost as a multiple of another cost, with two decimals if they matter."""
     return f"{ratio:.2f}" if ratio < 10.0 else number(ratio)
 
 
@@ -599,7 +599,7 @@ WORDS = {
 
 
 def formulas(series: Sequence[Series], rows: Rows, epsilon: float) -> tuple[tuple[str, tuple[Formula, ...]], ...]:
-    """Return each method's formulas at `epsilon`, by its name in the legend, and those of all."""
+    """Return each method's formulas at `epsilon`, by its name in the legend, and the formulas for all methods."""
     searched = max(1, sum(not one.per_distance for one in series))
     every = Formula(
         "Chance that one method's interval in “Solve for ε” misses, at most",

@@ -380,7 +380,7 @@ def _entry(entry: ReleaseEntry) -> str:
 
 
 def _releases(ledger: ReleaseLedger) -> tuple[Block, ...]:
-    """List every release with what is proved of it and the fingerprint of its table."""
+    """List every release with its proved claim and the fingerprint of its table."""
     rows = []
     for each in ledger.entries:
         proved = "nothing is proved"
@@ -487,13 +487,16 @@ def promise_words(label: Label) -> str:
 
 
 def _claim(claim: Statement, what: str) -> str:
-    """Write a claim and its `what`: the argument behind it, or who states it."""
+    """Write a claim and its `what`: the argument behind it, or its source."""
     comma = "," if "," in claim.numbers else ""
     return f"{claim.numbers}{comma} for {claim.neighbors}; {what}: {claim.reference.rstrip('.')}."
 
 
 def protection(promises: Sequence[Promise], unprotected: tuple[str, ...]) -> tuple[Block, ...]:
-    """State what is protected, once for all methods that protect the same, and what is not; a claim protects nobody."""
+    """List the protected values, once for all methods with the same ones, and the unprotected values.
+
+    A claim without a proof protects nobody.
+    """
     names: dict[str, list[str]] = {}
     for each in promises:
         protects = each.label.contents.protects
@@ -507,7 +510,7 @@ def protection(promises: Sequence[Promise], unprotected: tuple[str, ...]) -> tup
 
 
 def _inside(words: str) -> str:
-    """Write words that begin a sentence elsewhere as part of another one."""
+    """Rewrite the beginning of a sentence for use inside a sentence."""
     return words[:1].lower() + words[1:]
 
 
@@ -533,7 +536,7 @@ def costs(findings: Findings, keys: Sequence[str], epsilon: float) -> TableBlock
 
 
 def pinned(findings: Findings, *, bounds_public: bool) -> TableBlock:
-    """Return the pinned runs, each with its method: what it costs, finds and promises."""
+    """Return the pinned runs, each with its method, cost, number of centers and promise."""
     head = ("Run", "Cost", "Centers", "Promise", "Noise seed")
     rows = tuple(
         (
@@ -549,9 +552,9 @@ def pinned(findings: Findings, *, bounds_public: bool) -> TableBlock:
 
 
 def numbers(findings: Findings, n_clusters: int) -> TableBlock:
-    """Return the cost of every method at every ε, and how many centers it found where these are not k.
+    """Return the cost of every method at every ε, and its number of centers if that is not k.
 
-    A method whose ε counts per distance is named so.
+    A method whose ε counts per distance is marked as such.
     """
     epsilons = sorted({float(row["epsilon"]) for every in findings.rows.values() for row in every})
     head = ("Method", *(f"ε = {number(at)}" for at in epsilons))

@@ -72,14 +72,14 @@ def recommend(
     bounds: Box | Sequence[Sequence[float]] | None = None,
     wanted: str = "centers",
 ) -> Recommendation:
-    """Recommend a method from public values alone; no record is read, and nothing is spent.
+    """Recommend a method from public values alone. No record is read and no budget is spent.
 
-    `n` is the number of records, or its order where the number is secret, `n_clusters` how many centers are asked for,
-    `d` the number of features: where it is left out, that of the public `bounds`, a Box or (low, high). `wanted` is
-    "centers"; "regions": clusters of any shape and, without `n_clusters`, of any number; "points": records that leave
-    the house one by one, ε per unit of distance; "source": records that stay secret while places near them are chosen.
-    `delta` in (0, 1) allows methods that need a δ, which they then take. None asks for pure ε-DP.
-    Raises ValueError for what cannot be.
+    `n` is the number of records, or its order of magnitude if the number is secret. `n_clusters` is the number of
+    centers to find. `d` is the number of features, by default that of the public `bounds` (a Box or (low, high)).
+    `wanted` is "centers"; "regions" (clusters of any shape and, without `n_clusters`, of any number); "points" (each
+    record is moved before it leaves its owner, with ε per unit of distance); or "source" (records stay secret while
+    public places near them are chosen). `delta` in (0, 1) allows methods that need a δ, which they then take. None asks
+    for pure ε-DP. Raises ValueError for invalid values.
 
         dpviz.recommend(n=20_000, d=2, n_clusters=5, epsilon=1)
     """
@@ -136,7 +136,7 @@ def share_of(n: float, epsilon: float, k: int, d: int) -> float:
 
 
 def method_for(share: float, n_epsilon: float, d: int, *, pure: bool) -> tuple[str, str]:
-    """Return the method for so many records times ε, behind each coordinate of a center and in all, and why."""
+    """Return the method and its reason for n ε / (k d) = `share`, n ε = `n_epsilon` and `d` features."""
     if d <= GRID_ALWAYS or n_epsilon < LITTLE or (d <= GRID_MOST and share >= ENOUGH):
         return "eugkm", "One noisy grid shows where records are, and k-means on it spends nothing more."
     if share < ENOUGH:

@@ -81,7 +81,7 @@ class Compared:
 
     @property
     def short(self) -> str:
-        """Name where there is little room: "Noisy grid"."""
+        """Short name for places with little room: "Noisy grid"."""
         return self.entry.short or self.name.partition(" (")[0]
 
     @property
@@ -145,7 +145,7 @@ class CompareQuestion:
     seed: int
 
     def parts(self, n: int, epsilons: Sequence[float] | None = None) -> list[TrialPart]:
-        """Return the runs, first a few of every method at every ε, so that all lines are there soon."""
+        """Return the runs, first a few of every method at every ε, so that all lines appear soon."""
         return [
             TrialPart(entry, epsilon, self.n_clusters, self.start_seed, self.seed + first, size, n)
             for first, size in pieces(self.n_runs)
@@ -265,7 +265,7 @@ class Counterparts(Confidential):
         )
 
     def facts(self) -> tuple[Fact, ...]:
-        """Return the two numbers that stand beside a run's cost: exact ones."""
+        """Return the two exact numbers that appear beside a run's cost."""
         return (
             Fact("Agreement with no privacy", f"{self._ari}, {self.alike}", ARI_HELP, False),
             Fact("Clusters found again", f"{len(self.nonprivate_found)} of {self.n_clusters}", FOUND_HELP, False),
@@ -310,7 +310,7 @@ def rows(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> l
 
 
 def look(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> RepeatedRun:
-    """Repeat the first run of `part` and return what it released. Raises ValueError as the method does."""
+    """Repeat the first run of `part` and return its release. Raises ValueError as the method does."""
     trial = trials(points, box, classes, part)[0]
     guarantee, clusters = _repeated(trial)
     return RepeatedRun(guarantee, clusters, Counterparts.match(clusters, _exact(trial.source, trial.n_clusters)))
@@ -361,7 +361,7 @@ def promise_of(box: Box, part: TrialPart) -> Guarantee:
 
 
 def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) -> tuple[Trial, ...]:
-    """Return the runs of a part by their coordinates: these alone decide what each run's noise is."""
+    """Return the runs of a part by their coordinates, which alone determine each run's noise."""
     names = tuple(f"x{i}" for i in range(points.shape[1]))
     seeds = list(range(part.first, part.first + part.n_runs))
     records = Dataset(points, classes, box, names, HERE)
@@ -374,7 +374,7 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
     return expand_grid(grid, {"data": data, "start": [part.start_seed], "noise": noise})
 
 
-# -- The runs that came along --
+# -- The runs in the package --
 
 
 FILE = FOLDER / "compare" / "default.json.gz"
@@ -477,7 +477,7 @@ class Packaged:
     rows: Mapping[tuple[str, float], tuple[Row, ...]]
 
     def find_rows(self, digest: str, one: TrialPart) -> tuple[Row, ...] | None:
-        """Return the rows of a part of the runs on the records with this digest; None unless all of them came along."""
+        """Return the rows of a part of the runs on the records with this digest; None unless the package has all."""
         rows = self.rows.get((one.entry, one.epsilon), ())
         inside = one.first + one.n_runs <= len(rows) and not one.parts
         if digest != self.records or not inside:

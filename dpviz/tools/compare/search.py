@@ -1,6 +1,7 @@
-"""Compare's two answers: the smallest ε, or the fewest people, that keep a cost, and which method it takes.
+"""Compare's two answers: the smallest ε, or the fewest people, that keep a cost, and the method for it.
 
-The runs of the search and the answer in one line, computed on the true records. Curator only. No Streamlit here.
+The runs of the search and the answer in one line are computed on the true records. Curator only. This module does not
+import Streamlit.
 
 A value v_i of ε or n reaches the aim if a run at it keeps the limit with probability P (90 %) or more. Values
 v_0 < ... < v_{m-1}; a run at v_i keeps the limit with probability p_i. Nothing is assumed about the p_i: more budget,
@@ -103,7 +104,7 @@ def support(values: Sequence[float], outcomes: Outcomes, probability: float, con
     bets = _Bets.from_runs(values, outcomes, probability, confidence)
     good = [i for i, share in enumerate(bets.shares) if share >= probability and not bets.ruled_out[i]]
     estimate = next((i for i in good if len(outcomes[values[i]]) >= ENOUGH), good[0] if good else None)
-    # An end above the one that was shown is shown, too.
+    # If the runs show an upper end, they also show any larger one.
     high = None if bets.high is None else max(bets.high, bets.low or 0, estimate or 0)
     least = math.log(len(values)) - math.log1p(-confidence) - math.log(HARM_SHARE)
     harmful = () if estimate is None else (i for i in range(estimate + 1, len(values)) if bets.against[i] >= least)
@@ -217,12 +218,12 @@ class CostSearch:
 
     @property
     def each(self) -> float:
-        """The confidence of each answer, so that all hold together (Bonferroni)."""
+        """Confidence of each answer that makes all answers hold together (Bonferroni)."""
         return 1.0 - (1.0 - self.confidence) / max(1, len(self.entries))
 
     @property
     def axis(self) -> str:
-        """Name of what is searched."""
+        """Name of the searched quantity."""
         return "ε" if self.epsilon is None else "n"
 
     @property
@@ -379,7 +380,7 @@ class Recommendation:
 
     @property
     def sentence(self) -> str:
-        """Say it in one line: the best estimate, the runs that it rests on, and what they do not exclude."""
+        """Return the answer in one line: the best estimate, the runs behind it, and the values they do not exclude."""
         best = self.best
         words = f"{self.search.aim}: {number(best.value)}, with {best.name}. There {best.kept} runs kept the limit."
         return f"{words} {self.doubt}{' ' if self.harm else ''}{self.harm}"
@@ -466,7 +467,7 @@ def _least(search: CostSearch, state: Searched, key: str, one: Support, name: st
 
 
 def no_recommendation(search: CostSearch, state: Searched, proved: Sequence[str]) -> str:
-    """Say that no value of any method looks good enough, and what the runs let one expect."""
+    """State that no value of any method looks good enough, and what to expect from the runs."""
     ends = f"from {number(search.values[0])} to {number(search.values[-1])}"
     left = [one.low for key in proved if (one := state.supports[key]).low is not None]
     if proved and not left:

@@ -255,7 +255,7 @@ class CompareStage(Confidential):
 
 
 def number_of(each: MethodMap, i: int, *, public: bool) -> tuple[str, str]:
-    """Return the number under a map, and its unit: the run's cost, or what an attacker is right at most."""
+    """Return the number under a map and its unit: the run's cost, or the limit on an attacker's right guesses."""
     if public:
         odds = each.promise.odds[i] if each.promise.odds else None
         missing = NO_LIMIT if each.promise.meaning is EpsilonMeaning.CLAIMED else each.promise.words
@@ -267,7 +267,7 @@ def number_of(each: MethodMap, i: int, *, public: bool) -> tuple[str, str]:
 
 
 def two_digits(cost: float) -> str:
-    """Write a cost, × without privacy, with as many digits as one can hold against another: 1.03, 3.9, 13."""
+    """Write a cost, × without privacy, with as many digits as a comparison needs: 1.03, 3.9, 13."""
     return f"{cost:.2f}" if cost < 2 else f"{cost:.1f}" if cost < 9.95 else f"{cost:.0f}"
 
 
@@ -303,7 +303,7 @@ def maps_of(
     unit_of: "UnitOf",
     audience: Audience,
 ) -> tuple[MethodMap, ...]:
-    """Return a map of each method, what is proved first; it shows the runs with the noise seed `seed`."""
+    """Return a map of each method, proved methods first; it shows the runs with the noise seed `seed`."""
     lines, keys = {one.key: one for one in series}, list(ENTRIES)
     maps = []
     for key in sorted(entries, key=lambda each: (not promises[each].proved, keys.index(each))):
@@ -448,7 +448,7 @@ def _count(n: int) -> str:
 
 
 def lede(title: str, n: int, audience: Audience) -> Sentence:
-    """Say who the points are, and what is out; centers for the curator alone are not."""
+    """State the meaning of the points, and what is released; centers for the curator only are not."""
     if audience is Audience.CURATOR:
         words = "each run would be one more release of these records."
         return Sentence(f"Gray: {n:,} people. Blue: centers. All of it is secret.", f"{title}: {words}")

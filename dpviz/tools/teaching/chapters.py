@@ -1,8 +1,8 @@
 """All chapters, in the order in which they build on each other.
 
-First those about one published number (exact averages, an answer by a coin, noisy averages, audits of a promise), then
-those about clusters (what k-means does, and what its exact centers give away); others come from the methods' records.
-Chapters that nobody needs for the next one are extra: they follow the end of the path.
+The first chapters are about one published number (exact averages, an answer by a coin, noisy averages, audits of a
+promise). The next ones are about clusters (k-means, and the leak from its exact centers). Other chapters come from the
+methods' catalogue records. Chapters that the next one does not need are extra: they follow the end of the path.
 """
 
 import math
@@ -78,7 +78,7 @@ def average_answer() -> Answer:
 
 
 def average_picture(leaver: int, *, answered: bool) -> Scene:
-    """Draw the salaries, the two averages, who leaves, and in the end what the averages tell."""
+    """Draw the salaries, the two averages, the leaver, and after the answer the salary computed from the averages."""
     earned = salaries() / SALARY_AXIS
     levels = SALARY_FLOOR + SALARY_LEVEL * stacked(earned, SALARY_DOT)
     dots = np.stack([earned, levels], axis=1)
@@ -289,12 +289,12 @@ def mean_picture(people: str, *, answered: bool) -> Scene:
 
 
 def _dollars(amount: float) -> str:
-    """Write dollars with two significant digits; the sign is escaped, so that no formula begins."""
+    """Write dollars with two significant digits; the sign is escaped, so that it does not begin a formula."""
     return f"\\${float(f'{amount:.2g}'):,.0f}"
 
 
 def mean_words(people: str) -> str:
-    """Return the effect of the number of people, and what stays the same, as a sentence."""
+    """Return the effects of the number of people, and the value that stays the same, as a sentence."""
     n = int(people)
     return (
         f"One of {n:,} people moves the average by \\${ceiled(TOP / n)} at most, so that noise of about "
@@ -452,7 +452,7 @@ def target_epsilon(n: int) -> float:
 
 
 def decide_answer() -> Answer:
-    """Compute what the target accuracy costs the clinic and the town, in odds."""
+    """Compute the price of the target accuracy for the clinic and the town, in odds."""
     clinic, town = (attacker_odds(target_epsilon(n)) for n in (CLINIC, TOWN))
     words = {"measured": limit(clinic), "town": limit(town)}
     words |= {"epsilon": number(target_epsilon(CLINIC)), "small": number(target_epsilon(TOWN))}
@@ -650,14 +650,14 @@ def computed_place(missing: int) -> FloatArray:
 
 
 def leak_answer() -> Answer:
-    """Measure how many digits of a place the attacker has right at least, whoever is missing."""
+    """Measure the minimum number of correct digits of a place that the attacker computes, whoever is missing."""
     error = max(float(np.abs(computed_place(each) - records()[each - 1]).max()) for each in range(1, N + 1))
     digits = math.floor(-math.log10(max(error, np.finfo(float).eps)))
     return Answer(float(digits), {"measured": f"{digits} digits"})
 
 
 def leak_picture(missing: int, *, answered: bool) -> Scene:
-    """Draw the people whom the attacker knows, the published centers, and in the end the one he finds."""
+    """Draw the people the attacker knows, the published centers, and after the answer the person the attacker finds."""
     points = records()
     computed = [marks("Computed by the attacker", RELEASED, computed_place(missing)[None], symbol="cross", size=16.0)]
     return still(
@@ -674,7 +674,7 @@ def leak_picture(missing: int, *, answered: bool) -> Scene:
 
 
 def leak_words(missing: int) -> str:
-    """Return whom the attacker finds, in years and dollars, as a sentence."""
+    """Return the person that the attacker finds, in years and dollars, as a sentence."""
     ages, incomes = AGE.values, INCOME.values
     x, y = computed_place(missing)
     age, income = ages[0] + x * (ages[1] - ages[0]), incomes[0] + y * (incomes[1] - incomes[0])

@@ -125,7 +125,7 @@ def follow_click(frame: PageFrame, picture: LiveState | None, key: str = "pictur
 
 
 def worlds(frame: PageFrame, tab: WorldsTab, noise: Noise, view: View) -> None:
-    """Draw the choice of a record and of its change, and what is released in both worlds."""
+    """Draw the choice of a record and of its change, and the releases in both worlds."""
     if frame.public:
         st.info(PUBLIC)
         return

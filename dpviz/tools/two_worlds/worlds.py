@@ -119,7 +119,7 @@ def offered(claim: Claim, n: int) -> tuple[str, ...]:
 def neighbors(points: Points, box: Box, change: Change) -> Neighbors:
     """Return the two worlds of `change` for records `points` (n, d), clipped into the public `box` first.
 
-    Raises ValueError for a row that is not there, and a place of another shape or without numbers.
+    Raises ValueError for a row that does not exist, and for a place with a wrong shape or without numbers.
     """
     records = box.clip(points)
     row, spot = change.row, np.array(change.place, dtype=np.float64)

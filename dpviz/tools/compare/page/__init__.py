@@ -1,6 +1,6 @@
 """The Compare page: the stage that fills while runs come in, the chosen runs, and the tabs below.
 
-The stage is a component of the app: what every method's map, number and line are at each ε comes in one message.
+The stage is a component of the app: one message contains every method's map, number and line at each ε.
 """
 
 from collections import Counter
@@ -71,7 +71,7 @@ _STAGE_CLICK = "dpviz:compare-stage-click"
 
 
 def released_runs(page: PageFrame, question: CompareQuestion, place: DeltaGenerator) -> Gathered:
-    """Return the runs that the public's maps show: none on somebody's own records, where each is one more release."""
+    """Return the runs on the public's maps: none on a user's own records, because each is one more release."""
     if page.source.own:
         return Gathered({}, complete=True)
     with place:
@@ -99,7 +99,7 @@ def draw_stage(
         "picks": 0 if before is None else before[2],
         "views": None if hiding.hides(AUDIENCE.name) else [page.insider, dict(AUDIENCE.choices)["public"]],
         "query": query,
-        # Of another session, as after a restart of the server, the browser takes no other address.
+        # The browser ignores URLs from a different session, such as after a restart of the server.
         "session": session_name(),
     }
     changes = {f"on_{name}_change": lambda: None for name in STATES}
@@ -229,7 +229,7 @@ def link(page: PageFrame) -> state.Pairs:
 
 @st.fragment
 def compared(page: PageFrame, question: CompareQuestion) -> None:
-    """Draw the stage of what is there so far and, for the curator, the chosen runs and the tabs below it."""
+    """Draw the stage with the results so far and, for the curator, the chosen runs and the tabs below it."""
     if state.is_blank():
         return
     if follow_choice("audience", frame.AUDIENCE, KEY):
@@ -240,7 +240,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         page.stage.info("No method is chosen. Choose at least one under More.")
         address(state.differing_query(own_link))
         return
-    # Created by every run: a fragment may only write where the last whole run has written.
+    # Every run creates these containers, because a fragment may only write into places of the last whole run.
     with page.stage:
         place, progress = st.container(), st.container()
     top, below = page.numbers.container(), page.more_pictures.container()
@@ -345,7 +345,7 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
             st.caption("Say about how many rows there are, and a method to begin with appears here.")
             return
     it = recommend(n=n, epsilon=at, n_clusters=question.n_clusters, bounds=data.box)
-    # Without privacy as many centers as records cost nothing, so that no cost is a multiple of that.
+    # Without privacy, as many centers as records cost nothing, so no cost is a multiple of that cost.
     expected = f" Expected: {it.expected}." if question.n_clusters < n else ""
     one, switch = ENTRIES[it.method], SWITCHES[it.method]
     st.markdown(
@@ -359,8 +359,8 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
 def _names(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) -> state.Pairs:
     """Return the link's part about clusters' names, in the order of the centers of the first map at `at` that has k.
 
-    Whoever opens the link finds the same centers there, as their seeds are in it. Until all maps are there the names
-    of this page's own link stay in it.
+    The link contains the seeds, so anyone who opens it finds the same centers. Until all maps are complete, the link
+    keeps the names that this page was opened with.
     """
     here = at, question.seed + drawn(question)
     runs = [row for key in question.entries for row in rows.get(key, ()) if (row["epsilon"], row["noise_seed"]) == here]
@@ -376,7 +376,7 @@ def _names(page: PageFrame, question: CompareQuestion, rows: Rows, at: float) ->
 def _keep(
     page: PageFrame, question: CompareQuestion, at: float, rows: Rows, scenes: tuple[Scene, ...], pairs: state.Pairs
 ) -> None:
-    """Keep what is on screen for export; the public has no scenes and no rows."""
+    """Keep the screen's contents for export; the public has no scenes and no rows."""
     dataset, public = page.dataset, page.public
     notes = (
         f"{dataset.title}: k = {question.n_clusters}, {question.n_runs} runs of each method at each ε, noise seeds "

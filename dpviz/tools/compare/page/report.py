@@ -95,7 +95,7 @@ def offer(
 
 
 def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> None:
-    """Draw the buttons that save what anybody may read; it is about the ε at which the page reads its methods.
+    """Draw the buttons that save the public version, which is about the ε at which the page reads its methods.
 
     The promises come from runs on stand-ins, so they do not depend on any record.
     """
@@ -153,7 +153,7 @@ def buttons(text: Document, epsilon: float, kind: str, note: str) -> None:
 def facts_of(
     frame: PageFrame, question: CompareQuestion, epsilon: float, guarantees: Mapping[str, Guarantee], query: str
 ) -> paper.PublicFacts:
-    """Return the paper's public side; `guarantees` are those of the methods at `epsilon`."""
+    """Return the paper's public side; `guarantees` are the methods' guarantees at `epsilon`."""
     dataset = frame.dataset
     promises = []
     for key, each in guarantees.items():
@@ -189,7 +189,7 @@ def kept(url: str) -> str:
 
 
 def columns_of(frame: PageFrame) -> tuple[document.Named, str]:
-    """Return the columns with their typed bounds where features are computed from them, and of which kind these are."""
+    """Return the columns with their typed bounds if features are computed from them, and the kind of these features."""
     form, public = frame.source.form, not frame.dataset.bounds_from_data
     if form is None or (form.projected is None and (form.place is None or not public)):
         return (), ""
@@ -219,7 +219,7 @@ def _square(form: Choices) -> str:
 
 
 def _bounds(frame: PageFrame) -> document.Named:
-    """Return each feature with its public bounds in its own unit, "" where they came from the records."""
+    """Return each feature with its public bounds in its own unit; "" for bounds that came from the records."""
     dataset, form = frame.dataset, frame.source.form
     ends = list(zip(dataset.box.low.tolist(), dataset.box.high.tolist(), strict=True))
     units = list(dataset.units)
@@ -245,7 +245,7 @@ def _findings(
     best: Recommendation | None,
     answer: str,
 ) -> paper.Findings:
-    """Put together what the runs show."""
+    """Gather the results of the runs."""
     dataset, epsilon = frame.dataset, facts.epsilon
     series = all_series(question.entries, rows, question.adjacency, bounds_public=facts.bounds_public)
     shared = [one for one in series if not one.per_distance]
@@ -304,7 +304,7 @@ def _clipping(frame: PageFrame) -> str:
 def separating(unit: Centers) -> View:
     """Return the view of the two features along which released centers (k, d), box units, lie farthest apart.
 
-    Apart is the mean distance of two centers along a feature: a function of what was released.
+    The measure is the mean distance of two centers along a feature, which is a function of the release.
     """
     if unit.shape[1] <= 2 or len(unit) < 2:
         return View()

@@ -161,7 +161,7 @@ def read_at(question: CompareQuestion) -> float:
 
 
 def follow_read_at(question: CompareQuestion, message: object) -> float:
-    """Return the ε at which methods are read, one of those that are run, as the reader has moved it on the stage."""
+    """Return the ε at which methods are read, one of the ε of the runs, after the reader's last move on the stage."""
     if hiding.hides(AT.name):
         return read_at(question)
     return stage_slider(AT, message, values=question.epsilons, note=lambda _: "")
@@ -169,7 +169,7 @@ def follow_read_at(question: CompareQuestion, message: object) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered(Confidential):
-    """The rows that are there, by the entry they belong to."""
+    """The finished rows, by their entry."""
 
     rows: Rows
     complete: bool
@@ -178,11 +178,11 @@ class Gathered(Confidential):
 def gathered(
     source: Source, parts: Sequence[TrialPart], place: str, what: str, of: tuple[CostSearch, Searched] | None = None
 ) -> Gathered:
-    """Start what is missing, draw how far it is with a button to stop it, and return what is there.
+    """Start the missing parts, draw a progress line with a button to stop them, and return the finished rows.
 
-    `place` tells two such lines of a page apart. The line says how many of `what` there are or, where parts are no
-    measure as more of them follow from those that are there, how far the search `of` them is. Rows of real records stay
-    in this session.
+    `place` distinguishes such lines of a page. The line shows the number of finished `what`. For a search `of`, whose
+    number of parts is not known in advance, it shows the progress of the search instead. Rows of real records stay in
+    this session.
     """
     name: Hashable = (source.key, tuple(parts) if of is None else of[0])
     cache = dict(_cache(source, place))
@@ -235,7 +235,7 @@ def gathered(
 
 
 def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Searched:
-    """Make the runs that a search needs, round after round; draws and caches what `gathered` does."""
+    """Make the runs that a search needs, round after round; draws and caches the same as `gathered`."""
     until = time.monotonic() + PATIENCE
     cache = dict(_cache(source, place))
     result = compare_search.searched(search, start, cache)
@@ -329,7 +329,7 @@ def choose(key: str, epsilon: float, knobs: tuple[Knob, Knob] = (CHOSEN, CHOSEN_
 
 
 def pinned_and_chosen(rows: Rows) -> dict[str, tuple[str, Row]]:
-    """Return the pinned and the chosen run with their methods, as far as their rows are there."""
+    """Return the pinned and the chosen run with their methods, if their rows are finished."""
     runs = {}
     for place, knob, at in (("pinned", PINNED, PINNED_AT), ("chosen", CHOSEN, CHOSEN_AT)):
         key = str(state.value(knob))
@@ -340,7 +340,7 @@ def pinned_and_chosen(rows: Rows) -> dict[str, tuple[str, Row]]:
 
 
 def cards(frame: PageFrame, question: CompareQuestion, rows: Rows, own: Collection[str]) -> None:
-    """Draw the chosen and the pinned run, as far as their rows are there; `own` are the page's knobs by their names."""
+    """Draw the chosen and the pinned run, if their rows are finished; `own` are the names of the page's parameters."""
     runs = pinned_and_chosen(rows)
     if not runs:
         st.caption(CLICK)
@@ -393,7 +393,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
 
 
 def contents(entry: Compared, frame: PageFrame, guarantee: Guarantee) -> Contents:
-    """Declare what a method protects, as its own page does in more words."""
+    """Declare the values that a method protects; the method's own page does this in more words."""
     box, dataset = box_words(words_of(frame.source)), frame.dataset
     secret = ("Records, and who is in which cluster", "Costs, agreement with classes, the cost without privacy")
     what = protected(guarantee)

@@ -176,7 +176,7 @@ class _Curve:
 
 
 def ask_k(source: Source, k: int) -> None:
-    """Draw where k comes from and, where nobody has chosen it, the two ways to do so."""
+    """Draw the source of k and, if nobody has chosen k, the two ways to do so."""
     words, is_chosen = groups.origin(source, CLUSTERS, k)
     if is_chosen:
         st.caption(words)
@@ -186,7 +186,7 @@ def ask_k(source: Source, k: int) -> None:
 
 
 def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
-    """Draw the private curve of cost against k, what it spent, and the button that takes its k."""
+    """Draw the private curve of cost against k, its spending, and the button that takes its k."""
     source = frame.source
     st.caption(MECHANISM)
     price = float(controls.control(PRICE))

@@ -3,15 +3,16 @@
 A button at `/class/NEW` opens a room. Students join by its code, without a name. Their answers reach the teacher's
 screen as counts, and the teacher sends everyone to a step: the quiz before, a chapter of the course, or the quiz after.
 When the teacher decides, all screens show the right answers; until then the teacher's screen shows only how many have
-answered. Rooms are in this process's memory alone. Every screen waits for news with a request, which costs a small
+answered. Rooms exist only in this process's memory. Every screen waits for news with a request, which costs a small
 server less than pages of Streamlit would.
 
-Counts are rounded down to `FEWEST`. Counts of choices stay as they were when the teacher showed them, so that nobody
-who watches the screen sees a single answer arrive. That is not a proof of privacy, and the screen says so.
+Counts are rounded down to multiples of `FEWEST`. Counts of choices stay as they were when the teacher showed them, so
+that nobody who watches the screen sees a single answer arrive. This is not a proof of privacy, and the screen says so.
 
-Anybody may ask this server. A foreign page cannot open a room or take a place: the first needs a request of this
-server's own page, the second a cookie. Limits hold for each address as uvicorn reports it, which reads a proxy's
-headers from trusted proxies alone. A whole school may have one address, so one has room for the students of a class.
+Anyone may send requests to this server. A foreign page cannot open a room or take a place: opening needs a request from
+this server's own page, and a place needs a cookie. Limits apply to each network address as uvicorn reports it, which
+reads a proxy's headers only from trusted proxies. A whole school may have one address, so one address has room for the
+students of a class.
 """
 
 import asyncio
@@ -368,7 +369,7 @@ def _find_client(request: Request) -> str:
 
 
 def _find_room(request: Request, code: str) -> Room | int:
-    """Return the room of a code, or the status of a refusal; whoever is in the room finds it whatever others guess."""
+    """Return the room of a code, or the status of a refusal. Guesses by others never keep members out of their room."""
     room, client = ROOMS.get(code), _find_client(request)
     if room and (_is_teacher(request, room) or _place(request, code) in room.students):
         return room
@@ -417,7 +418,7 @@ def _set_cookie(answer: Response, name: str, value: str, samesite: Literal["lax"
 
 
 def link_to(request: Request) -> str:
-    """Return the address of the page that was asked for, as a student has to write it."""
+    """Return the URL of the requested page in the form that a student types."""
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip()
     place = f"{request.headers['host']}{request.url.path}"
     return f"{forwarded or request.url.scheme}://{place}"
@@ -430,7 +431,7 @@ async def _join(request: Request) -> Response:
 
 
 def _door(words: str, status: int = 200, *, folder: str = "") -> Response:
-    """Ask for a class's code; `folder` is where classes are, seen from the page."""
+    """Ask for a class's code; `folder` is the folder of the classes, relative to the page."""
     body = (
         f'<h1>Class</h1><p>{words}</p><form action="{folder}JOIN"><label for="code">{CODE_LABEL}</label>'
         f'<input id="code" name="code" required maxlength="{4 * CODE}" autocapitalize="characters" autocomplete="off" '
@@ -450,7 +451,7 @@ async def _page(request: Request) -> Response:
         attributes |= {"role": "teacher", "link": link, "qr": qr(link) or ""}
     page = HTMLResponse(_document(f"Class {room.code}", attributes, ""), headers={"cache-control": "no-store"})
     if not teacher and not _place(request, room.code):
-        # A link in another page leads here with the cookie, but that page's images come without it.
+        # A link on another site's page sends the cookie, but images on that page do not.
         _set_cookie(page, f"dpviz-place-{room.code}", secrets.token_hex(16), "lax")
     return page
 
@@ -561,7 +562,7 @@ async def _answer(request: Request) -> Response:
 
 
 async def _teach(request: Request) -> Response:
-    """Do what the teacher asks for, each as often as it is asked with the same outcome."""
+    """Carry out the teacher's requests. Repeating a request does not change the outcome."""
     room = _find_room(request, request.path_params["code"])
     if isinstance(room, int) or not _is_teacher(request, room):
         return Response(status_code=404)

@@ -103,7 +103,7 @@ COIN = _chapter("coin")
 
 @dataclass(frozen=True, slots=True)
 class ClassPart:
-    """A part of a class: how long, what is done, the links for it, what the teacher can say, and on which screens."""
+    """A part of a class: its duration, activity and links, words for the teacher, and its screens."""
 
     minutes: int
     title: str
@@ -271,7 +271,7 @@ class WrongIdea:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A task and its solution; `value` is the number that the solution comes to, NaN where it is read off a page."""
+    """A task and its solution; `value` is the number in the solution, NaN if it is read from a page."""
 
     title: str
     task: str
@@ -500,7 +500,7 @@ def draw_plans() -> None:
 
 
 def _link(link: TeachLink) -> str:
-    """Return a link with what the two switches add to it."""
+    """Return a link with the parameters that the two switches add to it."""
     more = {"size": "projector"} if state.value(BIG) else {}
     more |= {"hide": AWAY} if state.value(BARE) else {}
     return f'<a href="{escape(link.set(**more))}" target="_blank">{escape(link.words)}</a>'
@@ -579,7 +579,7 @@ SYNTHETIC = "Synthetic records, curator's view: nobody else sees what says “se
 
 
 def chapter_still(name: str) -> str:
-    """Return a chapter's picture with its answer as SVG, an animation at its end, above what a reader can explain.
+    """Return a chapter's picture with its answer as SVG, above the reader's new knowledge; an animation is at its end.
 
     Raises KeyError for a chapter that does not exist.
     """
