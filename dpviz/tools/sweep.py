@@ -63,10 +63,10 @@ from dpviz.tools.trials import (
 if TYPE_CHECKING:
     import pandas as pd
 
-# Our choice.
+# Maximum number of runs of a grid. Our choice.
 MAX_TRIALS = 1_000_000
 MAX_SEED = 2**31 - 1
-# Our choice.
+# Maximum number of public targets. Our choice.
 MAX_TARGETS = 20_000
 # Default of the methods' own parameter.
 DEFAULT_K = 5

@@ -62,7 +62,8 @@ LEAST_WEIGHT = 1.0
 OK = "ok"
 # The only columns that differ from run to run.
 TIME_COLUMNS = ("seconds", "processor_seconds")
-# Columns before the columns of data knobs (`data.*`) and of parameters (`params.*`): name -> meaning.
+# Columns before (FIRST_COLUMNS) and after (LAST_COLUMNS) those of data parameters (`data.*`) and method parameters
+# (`params.*`): name -> meaning.
 FIRST_COLUMNS = {
     "key": "digest of all that was asked for: the same run has the same key",
     "data": "name of the records",
@@ -104,14 +105,14 @@ LAST_COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class GivenRecords:
-    """Records from outside the gallery; two are the same if all bits are."""
+    """Records from outside the gallery; two sets of records are the same if all their bits are."""
 
     digest: str
     dataset: Dataset = field(compare=False, repr=False)
 
     @classmethod
     def from_dataset(cls, dataset: Dataset) -> "GivenRecords":
-        """Take a data set; the digest is of its records, classes and box."""
+        """Take a data set and compute the digest of its records, classes and box."""
         labels = np.empty(0) if dataset.labels is None else dataset.labels
         parts = (dataset.points, labels, dataset.box.low, dataset.box.high)
         return cls("".join(fingerprint(np.asarray(part))[:8] for part in parts), dataset)
@@ -206,7 +207,7 @@ class Trial:
         return int(state >> np.uint32(32 - SEED_BITS))
 
     def params(self, box: Box | None = None) -> Any:
-        """Return the method's Params; one with targets needs the records' public `box`.
+        """Return the method's Params; a method with targets needs the records' public `box`.
 
         Raises ValueError for values that it does not take.
         """
@@ -314,7 +315,7 @@ def versions() -> Mapping[str, Value]:
 
 @functools.lru_cache(maxsize=4)
 def prepared(source: TrialSource) -> Dataset:
-    """Return a data set; the last few are cached, because neighboring runs read the same."""
+    """Return a data set; the last few are cached, because consecutive runs read the same one."""
     return source.dataset()
 
 

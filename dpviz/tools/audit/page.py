@@ -428,7 +428,7 @@ _audits = state.session_value(f"{asking.OF_RECORDS}:audits", dict[tuple[Hashable
 
 
 def _stop(name: Hashable) -> None:
-    """Stop the runs for one question; None: for none."""
+    """Stop the runs for one question; None: stop no runs."""
     st.session_state[_STOPPED] = name
 
 

@@ -222,7 +222,7 @@ def statistic_words(statistic: str) -> str:
 
 
 def event_words(event: AuditEvent) -> str:
-    """Say an event: "first zone center, x above 0.5"."""
+    """Describe an event: "first zone center, x above 0.5"."""
     return f"{statistic_words(event.statistic)} {'above' if event.above else 'below'} {number(event.threshold)}"
 
 

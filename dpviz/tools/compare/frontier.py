@@ -115,7 +115,7 @@ class Series(Confidential):
     per_distance: bool = False
 
     def nonprivate_at(self, epsilon: float) -> FloatArray:
-        """Return the costs of all runs at `epsilon`, ascending; a run that released nothing costs more than any."""
+        """Return the costs of all runs at `epsilon`, ascending; a run that released nothing has an infinite cost."""
         at = self.epsilons.index(epsilon)
         ratios = self.nonprivate_ratios[:, at]
         failed = self.n_failed[at] if self.n_failed else 0
@@ -128,7 +128,7 @@ class Series(Confidential):
 
     @property
     def curve(self) -> Curve:
-        """Its median and band in decades."""
+        """Median and band in decades."""
         logs = np.log10(np.clip(self.nonprivate_ratios, LOWEST_RATIO, HIGHEST_RATIO))
         low, middle, high = percentiles(logs)
         dashed = self.standing is not EpsilonMeaning.SAME
@@ -400,7 +400,7 @@ def ranking(series: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Rank
 
 
 def band(costs: FloatArray) -> tuple[float, float]:
-    """Return the ends of the middle 90 % of costs, of which some may be infinite.
+    """Return the ends of the middle 90 % of costs, some of which may be infinite.
 
     Whole order statistics: between a cost and an infinite one there is nothing to interpolate.
     """

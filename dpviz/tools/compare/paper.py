@@ -200,7 +200,7 @@ class Findings(Confidential):
 
 
 def first_of(best: Recommendation | None, ranked: Sequence[Ranked]) -> str:
-    """Return the method that a paper is about: the recommended one, else the cheapest that is proved, else ""."""
+    """Return the method that a paper is about: the recommended one, else the cheapest proved one, else ""."""
     if best is not None:
         return best.best.key
     return ranked[0].key if ranked else ""

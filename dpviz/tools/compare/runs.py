@@ -273,7 +273,7 @@ class Counterparts(Confidential):
 
 
 def typical(runs: Sequence[Counterparts | None]) -> str:
-    """Say over several runs how many find all clusters again, and their median agreement; None: released nothing."""
+    """Report how many runs find all clusters again, and their median agreement; None: a run released nothing."""
     k = next((run.n_clusters for run in runs if run is not None), 0)
     if not k:
         return ""
@@ -430,13 +430,13 @@ def parts() -> tuple[TrialPart, ...]:
 
 
 def made(one: TrialPart) -> list[dict[str, Any]]:
-    """Make the runs of one part anew."""
+    """Make the runs of one part again."""
     data = dataset()
     return rows(data.points, data.box, data.labels, one)
 
 
 def written(rows_of_parts: Mapping[TrialPart, Sequence[Row]]) -> bytes:
-    """Return the file with these rows; equal rows, equal bytes."""
+    """Return the file with these rows; equal rows give equal bytes."""
     data = dataset()
     kept = []
     # Store one value per column if all rows agree, otherwise a list of the rows' values.

@@ -295,7 +295,7 @@ def sizes(n: int, n_clusters: int) -> tuple[float, ...]:
 
 
 def searched(search: CostSearch, start: Rows, cache: Mapping[TrialPart, Sequence[Row]]) -> Searched:
-    """Go through the search again as far as its runs are in `cache`; the last parts may be missing there.
+    """Repeat the search as far as its runs are in `cache`; the last parts may be missing there.
 
     Each entry goes its own way, from its runs in `start` on, and its next part follows from its runs. All runs on the
     same records are held against the least cost without privacy that any of them knows.
@@ -414,12 +414,12 @@ class Recommendation:
 
     @property
     def second(self) -> str:
-        """Name the next method, and state whether the runs tell the two apart; "" if there is no next method."""
+        """Name the next method, and state whether the runs distinguish the two; "" if there is no next method."""
         return "" if self.runner_up is None else f"Next: {self.runner_up.name}. {self.needed}"
 
     @property
     def needed(self) -> str:
-        """State the need of the next method, and whether the runs tell the two apart; "" if there is none."""
+        """State the next method's need in ε or people, and whether the runs distinguish the two; "" without one."""
         other = self.runner_up
         if other is None:
             return ""

@@ -32,8 +32,8 @@ CONFIDENCE = 0.95
 LEVEL, NEAR, FAR = 1.05, 1.12, 1.35
 # Cost of one unlucky run whose method's median is below FAR. Our choice.
 UNLUCKY = 1.6
-# The chart ends a little above the cost of no data, because no method is worth its privacy cost there: at ABOVE times
-# that cost, which is limited to LEAST_TOP and MOST_TOP.
+# The chart ends a little above the cost of no data, at which no method is worth it: at ABOVE times that cost, after
+# limiting the cost to the range from LEAST_TOP to MOST_TOP.
 LEAST_TOP, MOST_TOP, ABOVE = (
     1.6,
     40.0,
@@ -328,7 +328,7 @@ def maps_of(
 
 
 class UnitOf:
-    """Maps data units to box units; a box whose bounds are secret still has units."""
+    """Map from data units to box units; a box whose bounds are secret still has units."""
 
     def __init__(self, low: FloatArray, high: FloatArray) -> None:
         """Take the two corners of the box."""
@@ -399,7 +399,7 @@ def finding(
 
 
 def _leaders(order: Sequence[MethodMap], costs: Mapping[str, FloatArray], last: MethodMap) -> str:
-    """Say who has the least median cost, with those whose interval overlaps its own, and who is far behind."""
+    """Name the methods that lead (lowest median, and those whose intervals overlap its own) and the one far behind."""
     high = median_interval(costs[order[0].key])[1]
     near = [each for each in order[1:] if median_interval(costs[each.key])[0] <= high]
     leading = [order[0], *near]

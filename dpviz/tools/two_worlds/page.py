@@ -289,5 +289,5 @@ def find(
 
 
 def _stop(key: Hashable) -> None:
-    """Stop the runs of this question; None: go on."""
+    """Stop the runs of this question; None: continue."""
     st.session_state[_STOPPED] = key

@@ -354,7 +354,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def pickable(scene: Scene) -> Scene:
-    """Let a click on a record report PICK, in a picture whose records report nothing of their own."""
+    """Let a click on a record report PICK, in a picture whose records report nothing by themselves."""
     records = (Kind.POINTS, Audience.CURATOR, "person")
     layers = (
         replace(layer, pick=PICK) if (layer.kind, layer.audience, layer.name) == records else layer

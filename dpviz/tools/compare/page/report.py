@@ -127,7 +127,7 @@ def _promise(part: TrialPart, low: tuple[float, ...], high: tuple[float, ...]) -
 
 
 def buttons(text: Document, epsilon: float, kind: str, note: str) -> None:
-    """Draw the buttons that save a paper, and whose it is; `epsilon` and `kind` are part of the files' names."""
+    """Draw the buttons that save a paper, and its audience; `epsilon` and `kind` are part of the files' names."""
     on_screen = latest()
     name = f"{'dpviz_compare' if on_screen is None else named(on_screen, 'compare', epsilon)}_{kind}"
     forms = (

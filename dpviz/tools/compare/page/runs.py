@@ -254,7 +254,7 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
 
 
 def repeated(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[RepeatedRun | None, ...]:
-    """Return one run of each part again, None while it is on its way; draws how far they are, and a problem."""
+    """Repeat one run of each part; None while it is being computed. Draws the progress and any problem."""
     answers = _ask_beside(source, compare_tasks.look, parts, "Runs to look at", place)
     if answers.problem:
         state.error(answers.problem)
@@ -270,7 +270,7 @@ def counterparts(source: Source, part: TrialPart, place: str) -> tuple[Counterpa
 
 
 def compared_without(source: Source, part: TrialPart) -> FoundClusters | None:
-    """Return k-means without privacy on the records of `part`; None while it is on its way."""
+    """Return k-means without privacy on the records of `part`; None while it is being computed."""
     what = "Centers without privacy"
     clusters: FoundClusters | None = _ask_beside(source, compare_tasks.without_privacy, [part], what, "exact").found[0]
     return clusters
@@ -298,7 +298,7 @@ def _cache(source: Source, place: str) -> Mapping[TrialPart, Any]:
 
 
 def _stop(place: str, name: Hashable) -> None:
-    """Stop these runs; None: none of them."""
+    """Stop these runs; None: stop no runs."""
     st.session_state[f"{_STOPPED}:{place}"] = name
 
 

@@ -425,7 +425,7 @@ def link_to(request: Request) -> str:
 
 
 async def _join(request: Request) -> Response:
-    """Lead to the class whose code was typed; to no other address."""
+    """Redirect to the class whose code was typed, and to no other URL."""
     room = _find_room(request, request.query_params.get("code", "").strip().upper())
     return _door(REFUSED[room], room) if isinstance(room, int) else RedirectResponse(room.code, 303)
 
@@ -489,7 +489,7 @@ def _document(title: str, attributes: Mapping[str, str], body: str, folder: str 
 
 
 async def _now(request: Request) -> Response:
-    """Answer as soon as there is something new, or after a while that there is not."""
+    """Answer as soon as there is news, or after a while that there is none."""
     room = _find_room(request, request.path_params["code"])
     if isinstance(room, int):
         return Response(status_code=room)
@@ -533,7 +533,7 @@ async def _wait(request: Request, is_new: Callable[[], bool]) -> None:
 
 
 async def _posted(request: Request) -> dict[str, object]:
-    """Return the small object that was posted, {} for anything else."""
+    """Return the small JSON object that was posted; {} for anything else."""
     body = b""
     async for part in request.stream():
         body += part

@@ -32,14 +32,14 @@ _DPM = "dpm?data=blobs&n=5000&noise_seed=112"
 
 @dataclass(frozen=True, slots=True)
 class TeachLink:
-    """A link with the controls set; `shows` is a sentence of the page then, word for word."""
+    """A link that sets the controls; `shows` is a sentence that the page then contains, word for word."""
 
     words: str
     address: str
     shows: str
 
     def set(self, **more: str) -> str:
-        """Return the address with more parameters; a list that it has already gets longer."""
+        """Return the URL with more parameters; an existing list is extended."""
         page, _, query = self.address.partition("?")
         found = dict(parse_qsl(query))
         found |= {name: ",".join(filter(None, (found.get(name), text))) for name, text in more.items()}
@@ -579,7 +579,7 @@ SYNTHETIC = "Synthetic records, curator's view: nobody else sees what says “se
 
 
 def chapter_still(name: str) -> str:
-    """Return a chapter's picture with its answer as SVG, above the reader's new knowledge; an animation is at its end.
+    """Return a chapter's picture with its answer as SVG, above the chapter's takeaway; an animation is at its end.
 
     Raises KeyError for a chapter that does not exist.
     """

@@ -1,4 +1,4 @@
-"""The quiz and its page: ten questions, one at a time; the answers live in this tab's session alone."""
+"""The quiz and its page: ten questions, one at a time. The answers exist only in the session of this tab."""
 
 import math
 from dataclasses import dataclass
