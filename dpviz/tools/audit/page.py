@@ -146,7 +146,7 @@ def draw_audit() -> None:
     else:
         try:
             pairs = pairs_of(page, question)
-            # The claims are read from one run in each mode.
+            # The claims are read from two runs on the records.
             if page.source.uploaded and question.is_own:
                 asking.count(page.source, {(question.key, question.record, question.epsilon): 2})
         except ValueError as error:

@@ -175,7 +175,7 @@ class CompareStage(Confidential):
     epsilons: tuple[float, ...]
     maps: tuple[MethodMap, ...]
     findings: tuple[Sentence, ...]  # (E,)
-    # Meaning of the points, and the methods that are left out.
+    # Meaning of the points, and which of them are released.
     lede: Sentence
     # Conditions of a fair comparison: each a few words and a sentence.
     conditions: tuple[tuple[Sentence, Sentence], ...]
@@ -448,7 +448,7 @@ def _count(n: int) -> str:
 
 
 def lede(title: str, n: int, audience: Audience) -> Sentence:
-    """State the meaning of the points, and what is released; centers for the curator only are not."""
+    """State the meaning of the points, and which of them are released; centers for the curator only are not."""
     if audience is Audience.CURATOR:
         words = "each run would be one more release of these records."
         return Sentence(f"Gray: {n:,} people. Blue: centers. All of it is secret.", f"{title}: {words}")

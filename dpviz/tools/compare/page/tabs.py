@@ -104,7 +104,7 @@ def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: 
 
 
 def recommended(frame: PageFrame, question: CompareQuestion, rows: Rows) -> tuple[Recommendation | None, str]:
-    """Return the recommendation and its sentence, or the reason why there is none yet.
+    """Return the recommendation and its sentence, which also reports a running search or that no method qualifies.
 
     Missing runs are made, and their progress is drawn. `rows` are all runs of the picture.
     """
