@@ -21,9 +21,12 @@ from dpviz.data.files import READ_OFF
 from dpviz.data.table import DATA, EACH, MOST_FEATURES, MOST_NAME, SAME
 from dpviz.ui import state
 
-TYPED = "typed"  # bounds
-PREFIX = "data_"  # of the form's names in a link
-READING = ("sep", "decimal", "thousands", "header", "sheet")  # as `TableFormat` calls them
+# Form name of bounds that the reader types.
+TYPED = "typed"
+# Prefix of the form's names in a link.
+PREFIX = "data_"
+# The names that `TableFormat` uses.
+READING = ("sep", "decimal", "thousands", "header", "sheet")
 SIGNS = {
     ",": "comma",
     ";": "semicolon",
@@ -42,13 +45,15 @@ _FILE = "dpviz:given-file"
 _READING = "dpviz:table-format"
 _LINK = "dpviz:linked-upload"
 _FORM = "dpviz:upload-form"
-_FOR = "dpviz:upload-form-for"  # the fingerprint of the first file that it was for
+# Fingerprint of the first file that the pending form was for.
+_FOR = "dpviz:upload-form-for"
 
 
 def _row(cells: Iterable[str]) -> str:
     """Write names as one line of CSV, so that a comma in one stays in it."""
     line = io.StringIO()
-    csv.writer(line, lineterminator="\r\n").writerow(list(cells))  # both are quoted if they are part of a name
+    # A carriage return or line feed that is part of a name is quoted.
+    csv.writer(line, lineterminator="\r\n").writerow(list(cells))
     return line.getvalue()[:-2]
 
 
@@ -67,10 +72,13 @@ class FormField:
     """
 
     name: str
-    link: str = ""  # its name in a link; "" without a part of its own
-    question: str = ""  # the name of its answer; "" if that depends on the features
+    # Name in a link; "" if the answer is not a separate part of the link.
+    link: str = ""
+    # Name of the answer; "" if it depends on the features.
+    question: str = ""
     to_answer: Callable[[Any], object] = lambda value: value
-    write: Callable[[Any], str] = str  # the text of a link for a value
+    # Turns a value into the text of a link.
+    write: Callable[[Any], str] = str
     read: Callable[[str], object] = str
 
 
@@ -126,7 +134,7 @@ def keep_file(uploaded: UploadedFile) -> None:
 
 
 def file() -> UploadedFile | None:
-    """Return the uploaded file, None where there is none."""
+    """Return the uploaded file, or None if there is none."""
     uploaded: UploadedFile | None = st.session_state.get(_FILE)
     return uploaded
 
@@ -153,10 +161,11 @@ def forget() -> None:
 
 
 def table() -> Table | None:
-    """Return the session's table. Raises TableError where its file is none."""
+    """Return the session's table. Raises TableError if its file is not a table."""
     stored = st.session_state.get(_TABLE)
     if isinstance(stored, TableError):
-        error = TableError(str(stored))  # a new one: the old would gather the frames of every run
+        # A new error, because the old one would collect the frames of every run.
+        error = TableError(str(stored))
         error.beginning = stored.beginning
         raise error
     return stored if isinstance(stored, Table) else None
@@ -173,7 +182,7 @@ def expect_no_file() -> None:
 
 
 def expected_file() -> str:
-    """Return the fingerprint of the link's file, "" where a link names none."""
+    """Return the fingerprint of the link's file, or "" if the link names no file."""
     return str(st.session_state.get(_LINK, ""))
 
 
@@ -226,7 +235,7 @@ def pending_form() -> tuple[int, Choices | None]:
 
 
 def form_is_taken() -> bool:
-    """Whether a file has come that the pending form is for."""
+    """Return True if a file that the pending form is for has arrived."""
     return _FOR in st.session_state
 
 
@@ -249,13 +258,14 @@ def to_file(form: Choices, *, public: bool) -> dict[str, Any]:
 
 
 def from_file(written: object) -> Choices | None:
-    """Return the form of untrusted JSON, None where it has no features; other invalid values become defaults."""
+    """Return the form of untrusted JSON, None if it has no features; other invalid values become defaults."""
     return _form_of(written, strict=True) if isinstance(written, Mapping) else None
 
 
 def _form_of(values: Mapping[str, object], *, strict: bool) -> Choices | None:
     """Return the form of untrusted values, of which numbers may be texts unless `strict`; None without features."""
-    from pydantic import TypeAdapter, ValidationError  # slow to load, and most sessions read no form
+    # Pydantic is slow to load, and most sessions read no form.
+    from pydantic import TypeAdapter, ValidationError
 
     choices = TypeAdapter(Choices)
     wrong: set[object] = set()
@@ -269,7 +279,7 @@ def _form_of(values: Mapping[str, object], *, strict: bool) -> Choices | None:
 
 
 def consistent(form: Choices) -> Choices | None:
-    """Return a form whose parts fit each other, None where its features are not distinct."""
+    """Return a form whose parts fit each other, or None if its features are not distinct."""
     names = form.features
     if len(set(names)) < len(names):
         return None
@@ -298,7 +308,7 @@ def consistent(form: Choices) -> Choices | None:
 
 
 def to_link(form: Choices, *, public: bool) -> state.Pairs:
-    """Return `form` as pairs of a link, without defaults; the label is the curator's."""
+    """Return `form` as pairs of a link, without defaults. The label is for the curator only."""
     chosen = [each for each in FIELDS if each.link and getattr(form, each.name) != _USUAL[each.name]]
     written = {each.link: each.write(getattr(form, each.name)) for each in chosen if each.name != "label" or not public}
     ends = [DATA if pair is None else ":".join(f"{end!r}" for end in pair) for pair in form.bounds]
@@ -313,7 +323,7 @@ def to_link(form: Choices, *, public: bool) -> state.Pairs:
 
 
 def from_link(query: Mapping[str, str]) -> Choices | None:
-    """Return the form that a link's query has, None where it has none; every value is checked as a file's is."""
+    """Return the form in a link's query, None if it has none; every value is checked like a file's value."""
     texts = {name.removeprefix(PREFIX): text for name, text in query.items() if name.startswith(PREFIX)}
     if "columns" not in texts:
         return None

@@ -27,8 +27,10 @@ _N_FIELDS = "dpviz:background-fields"
 class Background:
     """A file's lines, and the last map that they were drawn on."""
 
-    name: str  # of the file
-    degrees: FloatArray  # (p, 2) longitudes and latitudes, NaN between two lines
+    # Name of the file.
+    name: str
+    # Longitudes and latitudes, shape (p, 2), NaN between two lines.
+    degrees: FloatArray
     drawn: tuple[tuple[LocalMap, float], Outline] | None = None
 
     def on(self, place: LocalMap, half: float) -> Outline:
@@ -72,7 +74,8 @@ def draw_background(*, from_data: bool, public: bool) -> None:
             st.session_state[_REFUSED] = str(error)
         else:
             st.session_state[_N_FIELDS] = st.session_state.get(_N_FIELDS, 0) + 1
-            state.run_again()  # the picture stands above this form
+            # The picture is above this form, so the page runs again.
+            state.run_again()
     if uploaded is not None and (problem := st.session_state.get(_REFUSED)):
         state.error(problem)
 

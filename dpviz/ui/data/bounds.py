@@ -1,7 +1,8 @@
-"""The public bounds of a person's own table: how they are typed and read, and what they do to the records.
+"""Public bounds of a person's own table: their forms, their meanings, and their effect on the records.
 
-Public bounds are typed, taken from common knowledge, or from the data. They are words until they are read here: people
-type 250,000 as they would write it. A text with two meanings, such as 3.000, is no number until they choose one.
+Public bounds are typed, taken from common knowledge, or from the data. They remain text until this module reads them,
+because people type 250,000 as they would write it. A text with two meanings, such as 3.000, is not a number until the
+person chooses one.
 """
 
 import re
@@ -27,10 +28,13 @@ from dpviz.ui.data.answers import TYPED, answer, field, keep, set_answers
 HOW: dict[How, str] = {EACH: "For each feature", SAME: "One pair for all", DATA: "From the data: not private"}
 DATES = "dates"
 DAYS = "days"
-SLASHED = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")  # in America the month comes first, elsewhere the day
-MOST_TEXT = 40  # characters of a typed bound
+# In America the month comes first, elsewhere the day.
+SLASHED = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
+# Characters of a typed bound.
+MOST_TEXT = 40
 LARGEST = 1e300
-COMPARED = 1_000  # records whose distances are compared before and after a projection
+# Number of records whose distances are compared before and after a projection.
+COMPARED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ class KnownRange:
     low: float
     high: float
     unit: str
-    pattern: str  # of a column's name
+    # Pattern of a column's name.
+    pattern: str
 
 
 KNOWN = {
@@ -79,10 +84,11 @@ SOURCES |= {key: known.title for key, known in KNOWN.items()}
 
 
 def readings(text: str, decimal: str = POINT, *, dates: bool = False, most: float = LARGEST) -> tuple[float, ...]:
-    """Return what a typed bound can mean: () for no number, one value, or two that a person has to choose from.
+    """Return the possible meanings of a typed bound: () for no number, one value, or two to choose from.
 
-    `decimal` is the sign of its column: a comma before three digits is taken for a separator of thousands where that is
-    a point. With `dates` it is a date, in days, or a number of days. Nothing above `most` in size is meant.
+    `decimal` is the decimal sign of the bound's column: if it is a point, a comma before three digits is read as a
+    thousands separator. With `dates`, the bound is a date, in days, or a number of days. Values above `most` in size
+    are not considered.
     """
     written = text.strip()
     if len(written) > MOST_TEXT:
@@ -107,13 +113,13 @@ def words_of(value: float, *, dates: bool = False) -> str:
 
 
 def likely(name: str) -> str:
-    """Return which known range the name of a column speaks of, TYPED where none."""
+    """Return the known range that the name of a column suggests, or TYPED if there is none."""
     spaced = re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.replace("%", " percent "))).lower()
     return next((key for key, known in KNOWN.items() if re.search(rf"\b({known.pattern})\b", spaced)), TYPED)
 
 
 def how() -> How:
-    """Return how bounds are given."""
+    """Return the source of the bounds."""
     choice = answer("how")
     return choice if choice in HOW else EACH
 
@@ -151,9 +157,9 @@ def units_of(table: Table, features: Sequence[str]) -> tuple[str, ...]:
 
 
 def scaling_of(table: Table, features: Sequence[str], place: tuple[str, str] | None) -> tuple[Scaling, str]:
-    """Return whether columns are scaled, as chosen, else by bounds and units alone, and why they are from the start.
+    """Return the scaling of the columns, and the reason for the preset, or "" if nothing calls for scaling.
 
-    "" where nothing asks for it.
+    The answer decides whether columns are scaled. Without an answer, only bounds and units decide.
     """
     bounds, named = pairs(table, features, place) or (None,) * len(features), units_of(table, features)
     others = [i for i, name in enumerate(features) if place is None or name not in place]
@@ -165,10 +171,11 @@ def scaling_of(table: Table, features: Sequence[str], place: tuple[str, str] | N
 def amounts(
     features: Sequence[str], bounds: Sequence[Pair], units: Sequence[str], place: tuple[str, str] | None
 ) -> dict[str, float]:
-    """Return what of each kind of column weighs as much as a kilometer of the map, as answered, else preset.
+    """Return the amount of each kind of column that weighs as much as a kilometer of the map.
 
-    A kind is a unit, or a column without one. Preset is the amount under which the widest range of the kind weighs as
-    much as the map's side, to two digits. Nothing without a map, or without public bounds of all.
+    A kind is a unit, or a column without one. The amount is the person's answer or else the preset. The preset gives
+    the kind's widest range the same weight as the map's side, to two digits. Empty without a map, or if not all
+    features have public bounds.
     """
     typed = dict(zip(features, bounds, strict=False))
     if place is None or len(typed) <= len(place) or None in typed.values():
@@ -176,7 +183,8 @@ def amounts(
     ends = [pair for name in place if (pair := typed[name]) is not None]
     try:
         _, square = map_of(Box(*zip(*ends, strict=True)))
-    except ValueError:  # what is wrong with these bounds is said in the picture's place
+    # The message in the picture's place explains the problem with these bounds.
+    except ValueError:
         return {}
     widest: dict[str, float] = {}
     for name, kind in kinds(features, units, place).items():
@@ -191,7 +199,7 @@ def amounts(
 
 
 def kinds(features: Sequence[str], units: Sequence[str], place: tuple[str, str]) -> dict[str, str]:
-    """Return the kind of each feature that is no place: its unit, or its own name where it has none."""
+    """Return the kind of each feature that is not a place: its unit, or its own name if it has none."""
     named = dict(zip(features, units, strict=False))
     return {name: named.get(name, "").strip() or name for name in features if name not in place}
 
@@ -199,7 +207,7 @@ def kinds(features: Sequence[str], units: Sequence[str], place: tuple[str, str])
 def per_kilometer(
     features: Sequence[str], bounds: Sequence[Pair], units: Sequence[str], place: tuple[str, str] | None
 ) -> tuple[float | None, ...]:
-    """Return what of each feature weighs as much as a kilometer, None where its range weighs as much as the map."""
+    """Return each feature's amount equal to a kilometer, None if its range weighs as much as the map."""
     found = amounts(features, bounds, units, place)
     if place is None or not any(found.values()):
         return ()
@@ -214,9 +222,10 @@ def _shared_decimal(table: Table, features: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """How the bounds of a column are written and read."""
+    """Reader and writer of one column's bounds."""
 
-    key: str  # of the answers
+    # Key of the answers.
+    key: str
     decimal: str
     dates: bool = False
     most: float = LARGEST
@@ -228,11 +237,11 @@ class _Bound:
         return cls(f"of:{name}", table.decimal(name), dates, TURN if place is not None and name in place else LARGEST)
 
     def text(self, end: str) -> str:
-        """Return what was typed for the "low" or "high" end."""
+        """Return the text typed for the "low" or "high" end."""
         return str(answer(f"{end}:{self.key}"))
 
     def readings(self, end: str) -> tuple[float, ...]:
-        """Return what that can mean."""
+        """Return the possible meanings of the text typed for that end."""
         return readings(self.text(end), self.decimal, dates=self.dates, most=self.most)
 
 
@@ -315,7 +324,8 @@ def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
             for value in values:
                 words = words_of(value, dates=bound.dates)
                 column.button(
-                    _said(value, bound),  # digits and their signs alone
+                    # Digits and their signs only.
+                    _said(value, bound),
                     key=f"meant:{name}:{value!r}",
                     width="stretch",
                     on_click=set_answers,
@@ -377,12 +387,13 @@ def answers_of(form: Choices, dates: frozenset[str] = frozenset()) -> dict[str, 
 
 
 def say_effects(table: Table, form: Choices, dataset: Dataset, clipping: Clipping | None) -> None:
-    """Show what the bounds and the projection do to the records: curator only."""
+    """Show the effect of the bounds and the projection on the records. Curator only."""
     widths = form.box(table).widths
     if clipping is None or not clipping.nonprivate_n_moved:
         st.caption("No record lies outside these bounds.")
     else:
-        lines = ""  # one for each feature that loses something: records below and above, and the longest way
+        # One line for each feature that loses something: records below and above, and the largest distance moved.
+        lines = ""
         for axis, (feature, unit) in enumerate(
             zip(form.features, form.units or ("",) * len(form.features), strict=True)
         ):
@@ -410,7 +421,7 @@ def say_effects(table: Table, form: Choices, dataset: Dataset, clipping: Clippin
 
 
 def say_outside(form: Choices, clipping: Clipping | None) -> None:
-    """Show in red above the picture the typed bounds and the file's, if too many records lie outside: curator only."""
+    """Show the typed bounds and the file's in red, if too many records lie outside. Curator only."""
     table = answers.table()
     if table is None or clipping is None or not clipping.nonprivate_is_too_much:
         return
@@ -441,7 +452,7 @@ def say_outside(form: Choices, clipping: Clipping | None) -> None:
 
 
 def say_scaling(form: Choices, scale: Scale | None, *, public: bool) -> None:
-    """Say whether columns are scaled and why, with the way back for who describes the file."""
+    """Show the scaling of the columns and its reason, with the way back for the person who describes the file."""
     table = answers.table()
     if table is None or len(form.axes) == 1:
         return

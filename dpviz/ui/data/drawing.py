@@ -20,18 +20,22 @@ from dpviz.data import Dataset
 from dpviz.ui import controls
 from dpviz.ui.state import Index, Number, Pairs, read_message
 
-DRAW = "draw"  # the name in the picker and in links
+# Name in the picker and in links.
+DRAW = "draw"
 TITLE = "Draw your own"
 FEATURES = ("x", "y")
-BOX = Box((0.0, 0.0), (10.0, 10.0))  # public, whatever is drawn
+# Public, whatever is drawn.
+BOX = Box((0.0, 0.0), (10.0, 10.0))
 MOST_POINTS = 5_000
 CLASSES = 6
 MEANING = "Each point is [across, up, class]: shares of the box from 0 to 1, and a whole number."
 NOT_HERE = "Saved in the public view: the drawn points are not in this file."
 MOST_UNDO = 50
-Share = Annotated[Number, Ge(0), Le(1)]  # of the box
+# Share of the box.
+Share = Annotated[Number, Ge(0), Le(1)]
 Class = Annotated[Index, Lt(CLASSES)]
-PICTURE = "picture"  # key of the live picture that is drawn on
+# Key of the live picture that readers draw on.
+PICTURE = "picture"
 _KEPT = "dpviz:drawing"
 START = Knob(
     "drawing",
@@ -65,7 +69,8 @@ class DrawnPoints(Confidential):
 class Drawing:
     """A session's drawing: the sheet, those before it, and the number of the browser's last edit."""
 
-    id: str  # of this start; edits of an earlier one do not count
+    # Id of this start. Edits from an earlier start do not count.
+    id: str
     sheet: DrawnPoints
     number: int = 0
     before: tuple[DrawnPoints, ...] = field(default=())
@@ -118,7 +123,7 @@ def restore(start: str | None, sheet: DrawnPoints | None) -> str:
 
 
 def options(*, drawn: bool, public: bool) -> dict[str, object] | None:
-    """Return what the live picture must know to be drawn on; None where it is not."""
+    """Return the settings with which readers can draw on the live picture; None if they cannot draw on it."""
     stored = _stored()
     if not drawn or public or stored is None:
         return None
@@ -139,7 +144,7 @@ def follow(*, drawn: bool) -> None:
 
 
 def edited(message: object, drawing: Drawing) -> Drawing | None:
-    """Return the drawing after a browser's message, None where there is nothing new or it makes no sense."""
+    """Return the drawing after a browser's message; None if nothing is new or the message makes no sense."""
     sent = read_message(message, tuple[str, Index, Annotated[list[Number], Len(0, 3 * MOST_POINTS)], object])
     if sent is None or sent[0] != drawing.id or sent[1] <= drawing.number:
         return None
@@ -179,7 +184,8 @@ def start_sheet(name: str) -> DrawnPoints:
         homes = np.array([[0.25, 0.27], [0.74, 0.3], [0.3, 0.75], [0.72, 0.72]])
         groups = [home + rng.normal(0.0, 0.055, (90, 2)) for home in homes]
     classes = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    places = np.round(np.clip(np.concatenate(groups), 0.0, 1.0), 4).astype(np.float64)  # as a browser would send them
+    # Rounded as a browser would send them.
+    places = np.round(np.clip(np.concatenate(groups), 0.0, 1.0), 4).astype(np.float64)
     return DrawnPoints(frozen(places), frozen(classes.astype(np.intp)))
 
 
@@ -225,7 +231,7 @@ def to_file(sheet: DrawnPoints | None) -> dict[str, Any]:
 
 
 def from_file(value: object) -> DrawnPoints | None:
-    """Read what anybody may have written; None where it holds no points. Raises ValueError in the reader's words."""
+    """Read untrusted text; None if it holds no points. Raises ValueError in the reader's words."""
     if not isinstance(value, Mapping):
         raise ValueError("The file's drawing must be an object with a list of points. Correct it.")
     rows = value.get("points")

@@ -27,8 +27,10 @@ class _CurveChoice:
     """A k that was read off a private curve, and of what."""
 
     k: int
-    spent: float  # ε of all curves of these people
-    key: tuple[object, ...]  # of the source
+    # ε of all curves of these people.
+    spent: float
+    # Key of the source.
+    key: tuple[object, ...]
     people: tuple[object, ...]
 
 
@@ -42,10 +44,11 @@ def control(source: Source, knob: Knob) -> int:
 
 
 def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
-    """Say where `k`, the value of `knob`, comes from, and whether anybody chose it."""
+    """Return the origin of `k`, the value of `knob`, in words, and True if anyone chose it."""
     before = st.session_state.get(_OF)
     if before is not None and before != source.key:
-        state.forget([KNOWN.name])  # what is known of one data set is not known of the next
+        # Knowledge about one data set does not apply to the next.
+        state.forget([KNOWN.name])
     st.session_state[_OF] = source.key
     choice, known, query = _from_curve(k), int(state.value(KNOWN)), state.opening_query()
     if choice is not None and choice.key == source.key:
@@ -76,7 +79,7 @@ def take(source: Source, knob: Knob, k: int, spent: float) -> None:
 
 
 def link(source: Source, knob: Knob) -> state.Pairs:
-    """Return the part of a link about a k that was read off a private curve: there it is no public input either."""
+    """Return the part of a link about a k read off a private curve: in the link, too, it is not a public input."""
     k = int(state.value(source.suited(knob)))
     choice = _from_curve(k)
     spent = choice.spent if choice is not None else _linked_curve(knob, k)
@@ -84,18 +87,18 @@ def link(source: Source, knob: Knob) -> state.Pairs:
 
 
 def _from_curve(k: int) -> _CurveChoice | None:
-    """Return where this k was read off a curve in this session, None where it was not."""
+    """Return the curve of this session that this k was read off, or None if there is none."""
     choice: _CurveChoice | None = st.session_state.get(_FROM_CURVE)
     return choice if choice is not None and choice.k == k else None
 
 
 def _linked_curve(knob: Knob, k: int) -> float:
-    """Return the ε of the curve that the link's k was read off, 0 where this k is another one, or came from none."""
+    """Return the ε of the curve that the link's k was read off, 0 if k is different or from no curve."""
     return float(state.value(CURVE)) if state.opening_query().get(knob.name) == knob.format(k) else 0.0
 
 
 def names_of(source: Source, words: Words, centers: Centers) -> tuple[str, ...]:
-    """Return what the reader, or the link, calls released centers (k, d) of these records, data units; "" for none."""
+    """Return the reader's or the link's names for released centers (k, d) of these records, data units; "" for none."""
     unit = words.box.to_unit(centers)
     linked = [shortened(state.take_linked(name)) for name in state.CLUSTER_NAMES]
     if any(linked):
@@ -110,7 +113,7 @@ def link_names(names: Sequence[str]) -> state.Pairs:
 
 @st.dialog("Names of the clusters")
 def ask_names(source: Source, words: Words, centers: Centers, told: Sequence[Profile], names: Sequence[str]) -> None:
-    """Draw a field for the name of each cluster under what is said of it, and keep the names."""
+    """Draw a name field for each cluster under the cluster's description, and keep the names."""
     st.caption(NAMES_HELP)
     for each, name, key in zip(told, names, state.CLUSTER_NAMES, strict=False):
         st.text_input(state.plain(each.sentence), value=name, max_chars=LONGEST_NAME, placeholder="No name", key=key)

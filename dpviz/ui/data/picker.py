@@ -21,17 +21,22 @@ from dpviz.ui.server.security import NO_FILES, takes_files
 
 UPLOAD = "upload"
 DEFAULT = "blobs"
-MOST_RECORDS = 100_000  # that the page offers of a synthesized set
+# Most records that the page offers for a synthesized set.
+MOST_RECORDS = 100_000
 FEWEST_RECORDS = 10
 UPLOAD_TITLE = "Upload a file…"
 UPLOADS = "Take a table of your own: it stays in this session's memory."
 DATA_SEED = Knob(
     "data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6, 0, 10**6
 )
-OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")  # knobs that mean another set's things
-N_ACROSS = 3  # cards of the gallery
-_CHOICE = "dpviz:data"  # the widget's, which pages without it forget
-_FOLLOWS = "dpviz:data-follows"  # the set that goes from page to page
+# Knobs whose values make sense only for one set.
+OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")
+# Cards of the gallery in a row.
+N_ACROSS = 3
+# Key of the widget. Pages without the widget forget its value.
+_CHOICE = "dpviz:data"
+# The set that stays with the reader from page to page.
+_FOLLOWS = "dpviz:data-follows"
 _SAID = "dpviz:data-replaced"
 _TIMES_OPENED = "dpviz:gallery-opened"
 
@@ -42,16 +47,21 @@ class Source(Confidential):
 
     dataset: Dataset
     key: tuple[Any, ...]
-    link: state.Pairs  # its part of the URL
+    # The source's part of the URL.
+    link: state.Pairs
     uploaded: bool
-    sheet: DrawnPoints | None = None  # of what was drawn by hand
-    form: Choices | None = None  # of an upload
-    n_groups: int | None = None  # public; None where it is unknown
-    nonprivate_clipping: Clipping | None = None  # what typed bounds do to the rows of an upload; None: they move none
+    # Points that were drawn by hand.
+    sheet: DrawnPoints | None = None
+    # Form of an upload.
+    form: Choices | None = None
+    # Public number of groups; None if it is unknown.
+    n_groups: int | None = None
+    # Effect of the typed bounds on the rows of an upload; None if the bounds move no rows.
+    nonprivate_clipping: Clipping | None = None
 
     @property
     def nonprivate_is_held(self) -> bool:
-        """Whether bounds cut off so many records that nothing may be concluded: the curator's."""
+        """Whether bounds cut off so many records that no conclusion is possible. Curator only."""
         return self.nonprivate_clipping is not None and self.nonprivate_clipping.nonprivate_is_too_much
 
     def suited(self, knob: Knob) -> Knob:
@@ -62,12 +72,12 @@ class Source(Confidential):
 
     @property
     def drawn(self) -> bool:
-        """Whether the reader has drawn the records here."""
+        """Whether the reader has drawn the records on this page."""
         return self.sheet is not None
 
     @property
     def own(self) -> bool:
-        """Whether the records are this session's, so that no other may share what is computed on them."""
+        """Whether the records are this session's, so no other session may share results computed on them."""
         return self.uploaded or self.drawn
 
     @property
@@ -76,7 +86,7 @@ class Source(Confidential):
         return self.key[:2] if self.uploaded else self.key
 
     def without_records(self) -> "Source":
-        """Return what the public knows: names, box and units, and no record."""
+        """Return the public part of the data: names, box and units, without any record."""
         empty = replace(
             self.dataset,
             points=self.dataset.points[:0],
@@ -92,11 +102,13 @@ class Source(Confidential):
 class DataCatalog:
     """Sets with a size and knobs, by name: the gallery, or what one page has beside it."""
 
-    titles: Mapping[str, str]  # name -> what to call it
+    # Titles by name.
+    titles: Mapping[str, str]
     sizes: Callable[[str], SizeLimits]
     knobs: Callable[[str], tuple[Knob, ...]]
     load: Callable[..., Dataset]  # (name, n=, seed=, **knobs)
-    groups: Callable[..., int | None] = lambda _name, **_knobs: None  # (name, **knobs) -> how many are known
+    # (name, **knobs) -> number of groups, if it is known.
+    groups: Callable[..., int | None] = lambda _name, **_knobs: None
 
 
 GALLERY = DataCatalog({name: title(name) for name in DATASETS}, size_limits, data_knobs, load, known_groups)
@@ -119,7 +131,8 @@ def pick(
     state.set_default("data", default)
     data, problem = upload.described() if name == UPLOAD else (None, "")
     waiting = name == UPLOAD and data is None
-    file_name = upload.name() if name == UPLOAD and not public else ""  # the public does not learn a file's name
+    # The public does not see a file's name.
+    file_name = upload.name() if name == UPLOAD and not public else ""
     times_opened = int(st.session_state.get(_TIMES_OPENED, 0))
     # Another key closes the button's list, so that it does not cover the gallery, or the form that the page then is.
     key = f"dpviz-data-{'waiting' if waiting else 'there'}-{times_opened}"
@@ -145,7 +158,8 @@ def pick(
                     on_click=lambda: st.session_state.update({_TIMES_OPENED: times_opened + 1}),
                 ):
                     _gallery(own)
-                if UPLOAD in names and name != UPLOAD:  # its entry is far above the set that the list opens at
+                # The upload entry is far above the set at which the list opens.
+                if UPLOAD in names and name != UPLOAD:
                     st.button("Upload", width="stretch", help=UPLOADS, on_click=choose, args=(UPLOAD, own))
         source = None if waiting else _source(name, shelves, data, public=public)
         described = st.container()
@@ -234,7 +248,8 @@ def choose(name: str, own: DataCatalog | None = None) -> None:
     Its size, its knobs and what is asked of it start from their own defaults.
     """
     st.session_state[_FOLLOWS] = name
-    answers.expect_no_file()  # the link had another choice
+    # The link was written for a different choice.
+    answers.expect_no_file()
     shelves = [GALLERY] if own is None else [GALLERY, own]
     knobs = {f"data_{knob.name}" for shelf in shelves for name in shelf.titles for knob in shelf.knobs(name)}
     state.forget([*OF_THE_DATA, *knobs])
@@ -287,7 +302,8 @@ def _gallery(own: DataCatalog | None) -> None:
         for place, name in zip(st.columns(N_ACROSS), DATASETS[begin : begin + N_ACROSS], strict=False):
             with place.container(border=True, height="stretch"):
                 card = cards().get(name)
-                if card is not None:  # its words are ours, and escaped all the same
+                # The card's words come from dpviz, but they are escaped anyway.
+                if card is not None:
                     picture = b64encode(card.thumbnail.encode()).decode()
                     st.html(
                         f'<div class="dpviz-gallery"><img src="data:image/svg+xml;base64,{picture}" alt="">'

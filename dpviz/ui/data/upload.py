@@ -53,7 +53,8 @@ from dpviz.ui.data.bounds import (
 from dpviz.ui.panel import safe_table
 from dpviz.ui.server import uploads
 
-PREVIEWED = 5  # rows
+# Rows in the preview.
+PREVIEWED = 5
 LIMITS = (
     f"{READABLE}, at most {MAX_BYTES // 1_000_000} MB, {MAX_ROWS:,} rows "
     f"and {MAX_COLUMNS} columns. Dates of Excel count as days. Large tables load fastest as Parquet. The file stays in "
@@ -66,15 +67,18 @@ MISSING: dict[Missing, str] = {
 }
 UNLISTED: dict[Unlisted, str] = {"zeros": "Are none of the categories", "drop": "Leave the row out"}
 NUMBERS = "Numbers on a plane"
-HELD = "Too many records lie outside your bounds: no finding yet."  # in place of what a run would show
+# Shown instead of a run's finding.
+HELD = "Too many records lie outside your bounds: no finding yet."
 UNUSABLE = "This file cannot be used like this. The curator can see why."
 AUTOMATIC, NO_NAMES = "automatic", "none"
 DECIMALS = {AUTOMATIC: "Automatic", ".": "Point: 1234.5", ",": "Comma: 1234,5"}
 SEPARATORS = {AUTOMATIC: "Automatic", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar", " ": "Space", "": "None"}
 FIRST_FEATURES = 2
 NO_LABEL, NO_MAP, NO_GROUP = "", "", ""
-IMPORT = "import"  # the answer that is no question's: which import was applied
-FORGOTTEN = "dpviz:upload-forgotten"  # since the last run of a page, which then forgets the runs on it
+# Key of an answer that belongs to no question: the import that was applied.
+IMPORT = "import"
+# Set since the last run of a page, which then forgets the runs on the upload.
+FORGOTTEN = "dpviz:upload-forgotten"
 _UPLOADER = "upload:file"
 _READ = "dpviz:read-file"
 
@@ -86,13 +90,16 @@ class Described(Confidential):
     dataset: Dataset
     key: tuple[object, ...]
     digest: str
-    name: str  # of the file
-    form: Choices  # the answers
-    nonprivate_clipping: Clipping | None = None  # what the bounds do to the rows; None where they move none
+    # Name of the file.
+    name: str
+    # The answers.
+    form: Choices
+    # Effect of the bounds on the rows; None if the bounds move no rows.
+    nonprivate_clipping: Clipping | None = None
 
 
 def name() -> str:
-    """Return the name of the session's file, "" where there is none."""
+    """Return the name of the session's file, or "" if there is none."""
     try:
         table = answers.table()
     except TableError:
@@ -101,9 +108,9 @@ def name() -> str:
 
 
 def described() -> tuple[Described | None, str]:
-    """Return the data set of the file and the answers, or why there is none yet: "" where an answer is missing.
+    """Return the data set of the file and the answers, or the reason there is none yet.
 
-    The reason can name a cell or a count: it is the curator's.
+    The reason is "" if an answer is missing. It is for the curator only, because it can name a cell or a count.
     """
     try:
         table = answers.table()
@@ -119,7 +126,8 @@ def described() -> tuple[Described | None, str]:
         if form is None:
             return None, ""
         return describe(table, form), ""
-    except (TableError, ValueError) as error:  # also of a box that ends before it begins
+    # A box that ends before it begins also raises ValueError.
+    except (TableError, ValueError) as error:
         return None, str(error)
 
 
@@ -142,9 +150,8 @@ def _suggest(table: Table) -> None:
     number, form = answers.form_for(table)
     features = set(_features())
     applied: int | None = answer(IMPORT)
-    usable = not features or bool(
-        features & set(numeric)
-    )  # not if a file that is read in another way has other columns
+    # Not usable if a file that is read in a different way has other columns.
+    usable = not features or bool(features & set(numeric))
     if applied == number and usable:
         return
     set_answers({IMPORT: number})
@@ -154,7 +161,8 @@ def _suggest(table: Table) -> None:
         asked |= {f"group:{form.group[0]}": form.group[1]} if form.group else {}
         set_answers({**asked, **answers_of(form, table.dates)})
         return
-    if applied is not None and usable:  # the import is about another file
+    # The import is about a different file.
+    if applied is not None and usable:
         return
     pair, sure = likely_map(table.nonprivate_columns.nonprivate_numbers)
     # What the columns look like fills in a form that its owner then changes. It decides nothing that is released: the
@@ -220,7 +228,7 @@ def _categories(table: Table, features: Sequence[str]) -> tuple[Category, ...]:
 
 
 def _place(features: Sequence[str]) -> tuple[str, str] | None:
-    """Return which of the features are latitude and longitude, as answered."""
+    """Return the features that are latitude and longitude, as answered."""
     pair = answer("place")
     return (pair[0], pair[1]) if pair and set(pair) <= set(features) else None
 
@@ -248,7 +256,8 @@ def _read_as_imported(before: TableFormat) -> Table | TableError | None:
     if isinstance(table, TableError):
         if form.reading.sheet in (None, *table.beginning.sheets) or not table.beginning.sheets:
             return None
-        if answers.form_is_taken():  # by a file before this one
+        # An earlier file took the form.
+        if answers.form_is_taken():
             return None
     elif answers.form_for(table)[1] is None:
         return None
@@ -266,7 +275,7 @@ def _describe_like(before: Mapping[str, Any], reading: TableFormat) -> None:
 
 
 def draw_upload(data: Described | None, problem: str, *, public: bool) -> None:
-    """Draw the form, wide where it has the page to itself: while there is no data set."""
+    """Draw the form, at full width while there is no data set."""
     if data is not None:
         table = _file(public=public)
         if table is not None:
@@ -298,7 +307,8 @@ def draw_upload(data: Described | None, problem: str, *, public: bool) -> None:
     with right:
         if features:
             draw_bounds(table, features, _place(features), public=public)
-        if problem:  # mostly of what the last bound has made known
+        # Usually a problem that the last bound has revealed.
+        if problem:
             _problem(table, problem, public=public)
         if not public:
             _preview(table)
@@ -315,19 +325,22 @@ def _file(*, public: bool) -> Table | None:
             answers.keep_file(uploaded)
             if _read_as_imported(READ_OFF) is None:
                 answers.keep_table(_read(READ_OFF), READ_OFF)
-        state.run_again()  # its data set is known before anything is drawn
+        # The file's data set must be known before anything is drawn.
+        state.run_again()
     try:
         table = answers.table()
     except TableError as error:
         _draw_settings(None, error.beginning, public=public)
-        return None  # the reason is shown where the form is drawn
+        # The form shows the reason.
+        return None
     fingerprint = answers.expected_file()
     if table is None:
         get_ready()
         if fingerprint:
             state.report(tabs.missing_file(fingerprint))
         return None
-    if fingerprint and fingerprint != table.digest and not public:  # whether it is the link's is about every record
+    # A match with the link's file would be information about every record.
+    if fingerprint and fingerprint != table.digest and not public:
         state.report(
             f"This file's fingerprint is {table.digest}, the link's is {fingerprint}: the picture will be another one."
         )
@@ -372,7 +385,8 @@ def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -
             rows = {AUTOMATIC: f"Automatic: {read}" if row == "infer" and table is not None else "Automatic"}
             rows |= {NO_NAMES: "None: the first row is a record"}
             rows |= {str(i): f"Row {i + 1}" for i in (row,) if isinstance(i, int)}
-            if public:  # whatever the number of rows
+            # For the public, the number of rows does not matter.
+            if public:
                 rows |= {str(i): f"Row {i + 1}" for i in range(SNIFFED_ROWS)}
             else:
                 rows |= {str(i): f"Row {i + 1}: {line}" for i, line in enumerate(beginning.nonprivate_lines)}
@@ -613,7 +627,7 @@ def _map(table: Table, features: tuple[str, ...]) -> None:
 
 
 def _problem(table: Table | None, problem: str, *, public: bool) -> None:
-    """Show why there is no picture, and the ways out of gaps."""
+    """Show the reason there is no picture, and the ways to fill gaps."""
     st.error(UNUSABLE if public else state.plain(problem))
     if table is None or not problem.startswith(GAPS):
         return
