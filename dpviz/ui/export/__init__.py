@@ -1,1 +1,1 @@
-"""What is taken away from a page: files, links, settings, reports."""
+"""Exports of a page: files, links, settings, and reports."""

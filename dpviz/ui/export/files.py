@@ -23,7 +23,8 @@ from dpviz.ui.runs import MethodScreen, OnScreen, notices
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."
-BUDGETS = ("epsilon", "compare_at")  # of a link: the ε of what is on screen
+# Names in a link that carry the ε on screen.
+BUDGETS = ("epsilon", "compare_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,8 @@ class _Picture:
         label = screen.scenes[0].frames[self.frame].label if screen.scenes else ""
         elsewhere = {name for name, _ in source.link[1:] if source.uploaded}
         if isinstance(screen, MethodScreen) and is_secret(screen):
-            elsewhere.add("noise_seed")  # of rehearsals
+            # The noise seed belongs to rehearsals.
+            elsewhere.add("noise_seed")
         # What is part of the form below is no part of the query.
         query = tuple(pair for pair in screen.pairs if pair[0] not in elsewhere)
         hashes: tuple[str, ...] = ()
@@ -140,10 +142,12 @@ class _Picture:
         if isinstance(screen, MethodScreen):
             hashes = self.hashes
             guarantees = [described(run.guarantee) | {"label": written(run.card())} for _, run in screen.runs]
-        else:  # pictures of many runs grow while these come in: one that is brought back is not the same at once
+        # Pictures of many runs grow while the runs arrive, so an imported picture is not the same at once.
+        else:
             guarantees = screen.guarantees
         upload: dict[str, object] | None = None
-        if source.uploaded:  # names and typed bounds are public words, bounds from the records are not
+        # Names and typed bounds are public words. Bounds from the records are not.
+        if source.uploaded:
             upload = {"bounds_from_data": source.dataset.bounds_from_data}
             upload |= to_file(source.form, public=screen.public) if source.form else {}
         content = settings.Settings(
@@ -151,7 +155,8 @@ class _Picture:
             query,
             settings.ScrubberStep(self.frame, label, self.hidden),
             hashes,
-            sheet=None if screen.public else source.sheet,  # drawn points are the curator's, like all records
+            # Drawn points, like all records, are for the curator only.
+            sheet=None if screen.public else source.sheet,
             ledger=release_ledger.get_ledger(source),
         )
         return settings.write(content, guarantees=guarantees, upload=upload)
@@ -169,18 +174,20 @@ def slider_of(screen: MethodScreen) -> PageSlider | None:
     if slider is None or screen.moments is None:
         return None
     moments = list(screen.moments())
-    possible = [i for i, moment in enumerate(moments) if moment is not None]  # values of the slider
+    # Indexes of the slider's possible values.
+    possible = [i for i, moment in enumerate(moments) if moment is not None]
     lists = {name: [slider[name][i] for i in possible] for name in LISTS if slider[name]}
     marks = [{**each, "index": possible.index(each["index"])} for each in slider["marks"] if each["index"] in possible]
     options = {**slider, **lists, "marks": marks, "index": possible.index(slider["index"]), "move": None}
     bands: list[Band | None] = []
-    if screen.request is not None:  # only bands that are there already: a file asks for no more runs
+    # Only bands that already exist, because a file starts no runs.
+    if screen.request is not None:
         bands = LossBands(screen.request, screen.source, screen.noise, lists["values"], screen.public).known()
     return PageSlider(options, [moment for moment in moments if moment is not None], bands)
 
 
 def is_secret(screen: MethodScreen) -> bool:
-    """Return whether a run on screen has noise that no seed repeats."""
+    """Return True if a run on screen has noise that no seed repeats."""
     return any(SECRET in run.guarantee.caveats for _, run in screen.runs)
 
 
@@ -221,7 +228,7 @@ def recipe(
 
 
 def data_of(source: Source, *, public: bool) -> Data:
-    """Return where records come from, as a script writes it down."""
+    """Return the source of the records as code for a script."""
     link, dataset = dict(source.link), source.dataset
     name = link.get("data", "")
     if name in DATASETS or name in PAIRS:
@@ -229,7 +236,8 @@ def data_of(source: Source, *, public: bool) -> Data:
         knobs = tuple((knob.name, knob.parse(link[f"data_{knob.name}"])) for knob in known)
         return Data(name, int(link["n"]), int(link["data_seed"]), knobs, pair=name in PAIRS)
     if source.drawn:
-        points = None  # and their classes: the curator's
+        # Points and their classes. Curator only.
+        points = None
         if not public and dataset.labels is not None:
             rows = zip(dataset.points.tolist(), dataset.labels.tolist(), strict=True)
             points = tuple((*place, each) for place, each in rows)
@@ -240,7 +248,8 @@ def data_of(source: Source, *, public: bool) -> Data:
     return Data(choices=dataclasses.replace(form, label=None) if public else form, digest=digest)
 
 
-FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {  # ending, type, words, content
+# Ending, MIME type, words, and content.
+FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {
     "html": ("html", "text/html", "Picture to keep, with its slider (HTML page)", _Picture.html),
     "png": ("png", "image/png", "PNG image", _Picture.svg),
     "svg": ("svg", "image/svg+xml", "SVG drawing", _Picture.svg),
@@ -248,4 +257,5 @@ FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {  # endin
     "json": ("json", "application/json", "JSON settings, to import again", _Picture.settings),
     "py": ("py", "text/x-python", "Python script", _Picture.script),
 }
-PICTURED = ("html", "png", "svg", "csv")  # formats that hold a picture
+# Formats that hold a picture.
+PICTURED = ("html", "png", "svg", "csv")

@@ -29,7 +29,8 @@ from dpviz.ui.server.security import takes_files
 from dpviz.ui.server.served import served
 from dpviz.ui.server.uploads import arrived
 
-PICTURE = "picture"  # key of the live picture that is exported
+# Key of the live picture that is exported.
+PICTURE = "picture"
 IMPORT_HELP = "Takes all knobs from the file, and points drawn by hand if the curator saved it. It has no other data."
 WHOLE = (
     "Files hold the first picture: its step and the layers that are on, always the whole view. Zoom, a picked cluster "
@@ -103,7 +104,8 @@ def _export(*, pictured: bool) -> None:
             problem = NOTHING
         else:
             file = make(screen, str(st.session_state.get(_PAGE) or "picture"), request)
-    restore: dict[str, object] | None = None  # how the imported picture stood, for the browser to compare
+    # State of the imported picture, for the browser to compare.
+    restore: dict[str, object] | None = None
     imported: settings.Settings | None = st.session_state.get(_RESTORE)
     if imported is not None and imported.hashes:
         restore = {"scene": imported.hashes[0], "number": st.session_state[_NUMBER]}
@@ -119,7 +121,8 @@ def _export(*, pictured: bool) -> None:
         options |= {"name": file.name, "type": file.kind, "raster": file.raster}
     st.caption(WHOLE if pictured else NO_PICTURE)
     content = wrap(options, b"" if file is None else file.content)
-    _EXPORT(data=content, key=_EXPORT_KEY, on_want_change=lambda: None)  # the fragment that runs again is the answer
+    # The fragment answers when it runs again.
+    _EXPORT(data=content, key=_EXPORT_KEY, on_want_change=lambda: None)
     draw_import()
 
 
@@ -158,7 +161,8 @@ def draw_import() -> None:
         "Import JSON settings", type=["json"], key=key, max_upload_size=1, help=IMPORT_HELP, on_change=take
     )
     if _PENDING in st.session_state:
-        st.rerun()  # the whole app takes them over before anything reads a knob
+        # The whole app takes the settings over before anything reads a knob.
+        st.rerun()
     if problem := st.session_state.get(_REFUSED):
         state.error(problem)
 
@@ -177,11 +181,13 @@ PROJECTOR = ASSETS / "projector.css"
 # The lowest error correction (7 % of the code may be lost), raised as far as the code does not grow. From the last row
 # large modules matter more: simulated photographs with blur, noise, a slant and glare were read least with "q" and "h".
 LEVEL = "l"
-QUIET = 4  # modules of white around the code, what readers are promised
+# White modules around the code, as QR readers expect.
+QUIET = 4
 MODULE = 4  # pixels
 WARNING = "Hiding is no lock: whoever edits the link sees everything again."
 EMBED = "Adds embed=true, for a frame in a page of this server, or of another one that its operator allows."
-SITE = "https://example.org"  # reserved for examples
+# Domain that is reserved for examples.
+SITE = "https://example.org"
 FRAME_WORDS = (
     "For a page on any server: publish the pictures with dpviz publish, put the folder on the web, and write its "
     f"address in place of {SITE}. The frame shows the runs that were published."
@@ -207,7 +213,8 @@ LARGE = "Show it to the whole room"
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
-MOST_DIGITS = 6  # of a step's number
+# Digits of a step's number.
+MOST_DIGITS = 6
 _FITTED = "dpviz:fitted"
 _SHARE = served("share")
 _SHARE_KEY = "share"
@@ -223,7 +230,7 @@ def fit_size() -> None:
 
 
 def is_large() -> bool:
-    """Return whether the page is for a projector."""
+    """Return True if the page is sized for a projector."""
     return bool(state.value(SIZE) == "projector")
 
 
@@ -242,14 +249,17 @@ def share_menu() -> None:
             help=WARNING,
         )
         bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
-        address = state.read_message(st.session_state.get(_SHARE_KEY), str, "address") or ""  # that the browser shows
-        frame = dict(parse_qsl(address.removeprefix("?"))).get("frame")  # the step; None for the usual one
+        # Address that the browser shows.
+        address = state.read_message(st.session_state.get(_SHARE_KEY), str, "address") or ""
+        # Number of the step, or None for the usual one.
+        frame = dict(parse_qsl(address.removeprefix("?"))).get("frame")
         if not (frame and frame.isascii() and frame.isdecimal() and len(frame) <= MOST_DIGITS):
             frame = None
         link = link_of(query_of(hidden, bare=bare) + (f"&frame={frame}" if frame else ""))
         source, words = framed(link, frame, bare=bare)
         data = {"link": link, "address": address, "source": source, "words": words}
-        _SHARE(data=data, key=_SHARE_KEY, on_address_change=lambda: None)  # read after the run starts again
+        # The value is read after the run starts again.
+        _SHARE(data=data, key=_SHARE_KEY, on_address_change=lambda: None)
         if f"data={UPLOAD}%3A" in link:
             st.caption(FINGERPRINT)
         code = qr(link)
@@ -263,7 +273,8 @@ def share_menu() -> None:
                 f"<p>{escape(link)}</p></div>"
             )
         controls.control(SIZE)
-        if is_large() != st.session_state.get(_FITTED):  # the page was drawn before the choice
+        # The page was drawn before the choice.
+        if is_large() != st.session_state.get(_FITTED):
             st.rerun(scope="app")
 
 
@@ -272,7 +283,8 @@ def query_of(hidden: list[str], *, bare: bool) -> str:
     screen = latest()
     link = None if screen is None else state.differing_query(screen.pairs)
     pairs = dict(st.query_params) if link is None else dict(parse_qsl(link, keep_blank_values=True))
-    pairs.pop("frame", None)  # the browser tells it
+    # The browser supplies the frame.
+    pairs.pop("frame", None)
     away = sorted({*filter(None, pairs.pop(hiding.NAME, "").split(",")), *hidden})
     pairs |= {hiding.NAME: ",".join(away)} if away else {}
     pairs |= {"embed": "true"} if bare else {}
@@ -280,9 +292,10 @@ def query_of(hidden: list[str], *, bare: bool) -> str:
 
 
 def framed(link: str, frame: str | None, *, bare: bool) -> tuple[str, str]:
-    """Return the address that a frame in a web page shows, and what to know of it; "" where there is none.
+    """Return the URL to embed in a web page, and a note about it; "" if there is no such URL.
 
-    With `bare` it is the app's own `link`, else that of a published site, with the `frame`'s number as its step.
+    With `bare`, the URL is the app's own `link`. Otherwise it is the URL of a published site, with the number `frame`
+    as its step.
     """
     if bare:
         return link, OWN_SERVER_WORDS
@@ -305,7 +318,7 @@ def link_of(query: str) -> str:
 
 
 def qr(link: str) -> str | None:
-    """Return a QR code of the link as an address that holds the drawing, None where it does not fit."""
+    """Return a QR code of the link as a data URL with the drawing, or None if the link does not fit."""
     try:
         code = segno.make_qr(link, error=LEVEL)
     except segno.DataOverflowError:

@@ -19,8 +19,10 @@ from dpviz.ui.data.drawing import DrawnPoints, from_file, to_file
 
 FORMAT = "dpviz picture"
 VERSION = 1
-MOST_BYTES = 500_000  # ours come to about 4,000, and with 5,000 drawn points to at most 300,000
-DRAWN = "draw"  # the data whose points may be in the file
+# Bytes of a settings file. Our files take about 4,000, and at most 300,000 with 5,000 drawn points.
+MOST_BYTES = 500_000
+# Name of the data set whose points may be in the file.
+DRAWN = "draw"
 MOST_VALUES = 120
 MOST_TEXT = 80
 MOST_FRAMES = 10_000
@@ -53,13 +55,16 @@ class Settings:
     query: tuple[tuple[str, str], ...]
     step: ScrubberStep = ScrubberStep()
     hashes: tuple[str, ...] = ()
-    form: Choices | None = None  # of an upload, whose columns no link names
-    sheet: DrawnPoints | None = None  # drawn by hand
-    ledger: ReleaseLedger = field(default_factory=ReleaseLedger)  # what was released of these people
+    # Form of an upload. A link does not name the upload's columns.
+    form: Choices | None = None
+    # Points drawn by hand.
+    sheet: DrawnPoints | None = None
+    # Releases about these people.
+    ledger: ReleaseLedger = field(default_factory=ReleaseLedger)
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the picture is of records that were drawn by hand, in the file or not."""
+        """Whether the picture shows records that were drawn by hand, in the file or not."""
         return dict(self.query).get("data") == DRAWN
 
 
@@ -89,7 +94,8 @@ def write(
     if settings.ledger.entries:
         content["ledger"] = write_release_ledger(settings.ledger)
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    if settings.is_drawn:  # thousands of numbers in one line, not each in its own
+    # Write thousands of numbers on one line instead of one line each.
+    if settings.is_drawn:
         text = f'{text[:-2]},\n  "drawing": {json.dumps(to_file(settings.sheet), allow_nan=False)}\n}}'
     return text + "\n"
 
@@ -171,7 +177,8 @@ def _parse(data: bytes) -> dict[str, object]:
         content = json.loads(data.decode("utf-8-sig"), parse_constant=refuse_constant, object_pairs_hook=unique)
     except SettingsError:
         raise
-    except (ValueError, RecursionError):  # also bytes that are no UTF-8, and numbers of thousands of digits
+    # Also raised for bytes that are not UTF-8 and for numbers with thousands of digits.
+    except (ValueError, RecursionError):
         raise SettingsError("The file is no JSON that can be read. Choose one that this app has exported.") from None
     if not isinstance(content, dict):
         raise SettingsError("The file holds no JSON object. Choose a file that this app has exported.")
