@@ -31,33 +31,43 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dpviz.ui.asking import Work
 from dpviz.ui.live import wrap
 
-Picture = tuple[str, bytes]  # its key, and its packed scene
-Draw = Callable[[float], Iterator[Picture]]  # a value of the slider -> its pictures, each as soon as it is drawn
+# Key of the picture, and its packed scene.
+Picture = tuple[str, bytes]
+# Value of the slider -> its pictures, each as soon as it is drawn.
+Draw = Callable[[float], Iterator[Picture]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bands:
-    """What tells the band at a value of the slider: quantiles, () where there is none, or the work that finds them.
+    """Source of the bands at the values of the slider.
 
-    `ask` runs outside of the session's script, as `Draw` does. It is asked again when that work has ended.
+    `ask` returns the quantiles of a band, () if there is none, or the work that finds them. It runs outside of the
+    session's script, as `Draw` does. It is called again when that work has ended.
     """
 
-    key: str  # of everything that the bands follow from, values of the slider included
+    # Key of everything that the bands follow from, including the values of the slider.
+    key: str
     ask: Callable[[float], tuple[float, ...] | Work]
 
 
 _FOLDER = "dpviz-ahead"
 _OFFER = "dpviz:ahead"
-_MOST_DIGITS = 6  # of a value's index
-_DRAWN = "drawn"  # after the last picture
-_LATER = "later"  # what is missing comes with the page's rerun
-_BAND = "band:"  # before the index of a value whose band is asked for
-_REST = 0.03  # s without a message before the next value is predicted: a drag sends messages faster than that
-_SERIES = 1.0  # s between two moves of one drag; single moves cause no prediction
+# Digits of a value's index.
+_MOST_DIGITS = 6
+# Sent after the last picture.
+_DRAWN = "drawn"
+# Sent if the missing pictures come with the page's rerun.
+_LATER = "later"
+# Prefix of the index of a value whose band is requested.
+_BAND = "band:"
+# Seconds without a message before the next value is predicted. A drag sends messages faster.
+_REST = 0.03
+# Most seconds between two moves of one drag. Single moves cause no prediction.
+_SERIES = 1.0
 
 
 class _Offer:
-    """What one session would draw; it dies with the session."""
+    """Drawing offer of one session, which dies with the session."""
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -70,9 +80,11 @@ class _Series:
     """Moves that follow each other on one WebSocket."""
 
     def __init__(self) -> None:
-        self._last = (-_SERIES, 0)  # time and index
+        # Time and index of the last move.
+        self._last = (-_SERIES, 0)
         self._timer: asyncio.TimerHandle | None = None
-        self._next: tuple[int, asyncio.Task[None]] | None = None  # the predicted index and its drawing
+        # Predicted index and its drawing.
+        self._next: tuple[int, asyncio.Task[None]] | None = None
 
     async def reached(self, index: int) -> None:
         """Cancel the prediction that is due, and wait for the one being drawn if it is this index."""
@@ -93,7 +105,8 @@ class _Series:
 
     def _draw(self, index: int, draw: Draw, value: float) -> None:
         def exhaust() -> None:
-            with suppress(Exception):  # whoever comes to that value meets the same
+            # A reader who comes to that value meets the same error.
+            with suppress(Exception):
                 for _ in draw(value):
                     pass
 
@@ -110,7 +123,8 @@ def offer(values: Sequence[float], draw: Draw, bands: Bands | None = None) -> st
     there is none at any value.
     """
     own: _Offer | None = st.session_state.get(_OFFER)
-    if own is None:  # a token takes a while
+    # Making a token takes a while.
+    if own is None:
         own = st.session_state[_OFFER] = _Offer()
     _OFFERS[own.token] = own
     own.values, own.draw, own.bands = tuple(values), draw, bands
@@ -125,12 +139,12 @@ def withdraw() -> None:
 
 
 async def answer(socket: WebSocket) -> None:
-    """Draw the values whose indexes a session's picture sends, one after the other; unknown tokens are refused.
+    """Draw the values whose indexes a session's picture sends, one after the other; refuse unknown tokens.
 
-    The answer to an index is a message of bytes for each picture, and a word that ends it. The answer to "band:INDEX"
-    is one of JSON, {"band": index, "values": [low, middle, high], "key": key}, as soon as it is known, between those of
-    pictures; `values` is null where there is no band, and also `key` where none are offered. A later question for a
-    band takes the place of one that is not answered yet.
+    The answer to an index is a message of bytes for each picture, and a final word. The answer to "band:INDEX" is a
+    JSON message, {"band": index, "values": [low, middle, high], "key": key}, sent between picture messages as soon as
+    it is known. `values` is null if there is no band, and `key` is also null if no bands are offered. A later request
+    for a band replaces an unanswered one.
     """
     token = socket.path_params["token"]
     if token not in _OFFERS:
@@ -141,7 +155,8 @@ async def answer(socket: WebSocket) -> None:
     try:
         while (message := await socket.receive())["type"] == "websocket.receive":
             index = message.get("text")
-            if index is None or token not in _OFFERS:  # bytes, which no page of ours sends, or the session has ended
+            # Our pages never send bytes. An unknown token means that the session has ended.
+            if index is None or token not in _OFFERS:
                 await socket.close()
                 return
             if index.startswith(_BAND):
@@ -153,7 +168,8 @@ async def answer(socket: WebSocket) -> None:
             await socket.send_text(word)
             if word == _DRAWN:
                 series.predict(int(index), _OFFERS.get(token))
-    except WebSocketDisconnect:  # during a drawing
+    # The reader left during a drawing.
+    except WebSocketDisconnect:
         return
     finally:
         if band is not None:
@@ -164,7 +180,8 @@ async def _send_band(socket: WebSocket, token: str, index: str) -> None:
     """Send the band at a value when it is known."""
     while isinstance(answer := await run_in_threadpool(_band, token, index), Future):
         await _end_of(answer)
-    with suppress(WebSocketDisconnect, RuntimeError):  # the reader has left
+    # The reader has left.
+    with suppress(WebSocketDisconnect, RuntimeError):
         await socket.send_text(answer)
 
 
@@ -173,7 +190,8 @@ async def _end_of(work: Work) -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def tell(_: object) -> None:
-        with suppress(RuntimeError):  # the server has ended
+        # The server has ended.
+        with suppress(RuntimeError):
             loop.call_soon_threadsafe(ended.set)
 
     work.add_done_callback(tell)
@@ -182,13 +200,15 @@ async def _end_of(work: Work) -> None:
 
 def _band(token: str, index: str) -> str | Work:
     """Return the answer to a question for a band, or the work that finds it."""
-    own = _OFFERS.get(token)  # for one look only, or the session would not end before the WebSocket does
+    # Keep this reference for one look only; otherwise the session would not end before the WebSocket does.
+    own = _OFFERS.get(token)
     number = int(index) if _is_index(index) else None
     key: str | None = None
     values: tuple[float, ...] = ()
     if own is not None and own.bands is not None and number is not None and number < len(own.values):
         key = own.bands.key
-        with suppress(Exception):  # whatever a run of one's own method raises: the strip has no band there
+        # A run of the user's own method can raise any error. The strip then has no band at that value.
+        with suppress(Exception):
             band = own.bands.ask(own.values[number])
             if isinstance(band, Future):
                 return band
@@ -198,7 +218,8 @@ def _band(token: str, index: str) -> str | Work:
 
 async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Series) -> str:
     """Send the pictures, and return the word after them."""
-    own = _OFFERS.get(token)  # for one answer only, or the session would not end before the WebSocket does
+    # Keep this reference for one answer only; otherwise the session would not end before the WebSocket does.
+    own = _OFFERS.get(token)
     if not _is_index(index) or own is None or own.draw is None or int(index) >= len(own.values):
         return _LATER
     await series.reached(int(index))
@@ -208,7 +229,8 @@ async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Ser
             await socket.send_bytes(wrap({"picture": key}, packed))
     except WebSocketDisconnect:
         raise
-    except Exception:  # the rerun meets the same and says so on the page
+    # The rerun meets the same error and reports it on the page.
+    except Exception:
         return _LATER
     return _DRAWN
 

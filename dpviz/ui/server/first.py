@@ -1,7 +1,7 @@
-"""What a browser shows before Streamlit's script has arrived: the page's name and question, and the picture's place.
+"""Placeholder page, shown until Streamlit's script has loaded: page name, question, and space for the picture.
 
-Streamlit's index page is empty, and its script takes seconds. What is put into it goes when a stage is there. Each page
-also names the server's address, which Streamlit would look for.
+Streamlit's index page is empty, and its script takes seconds to load. The placeholder disappears when a stage is there.
+Each page also names the server's address, which Streamlit would otherwise look for.
 """
 
 import re
@@ -22,13 +22,15 @@ OTHERS = {
     "compare": ("Compare", "Five methods on the same people, at the same ε."),
     "audit": ("Audit", LEDE),
 }
-KINDS = {TITLE: "home", OTHERS["audit"][0]: "audit"}  # pages whose picture stands elsewhere than a method's
-UNPACKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")  # a whole page is wanted, as text
+# Pages whose picture is in a different place than on a method's page.
+KINDS = {TITLE: "home", OTHERS["audit"][0]: "audit"}
+# Headers to remove, because the middleware needs the whole page as text.
+UNPACKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 STYLE = text("first.css")
 
 
 def words_of(path: str) -> tuple[str, str] | None:
-    """Return what stands first on the page at an address: its name, and what it is for; None where it has no stage."""
+    """Return the page name and question shown first at a path; None if the page has no stage."""
     name = path.rpartition("/")[2]
     if name in OTHERS:
         return OTHERS[name]
@@ -42,7 +44,7 @@ class FirstScreen(Middleware):
     """Puts the server's address and a page's first words into Streamlit's empty index page."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call the app; what is no page of Streamlit's stays as it is."""
+        """Call the app; responses that are not Streamlit pages stay unchanged."""
         words = words_of(scope["path"]) if scope["type"] == "http" and scope["method"] == "GET" else None
         is_page = words or (scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", ""))
         if not is_page or "/_stcore/" in scope["path"] or "/static/" in scope["path"]:

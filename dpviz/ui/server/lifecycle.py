@@ -1,19 +1,21 @@
-"""Preparation before the first visitor, and regular cleaning up: abandoned sessions and slow requests.
+"""Preparation before the first visitor, and regular cleanup of abandoned sessions and slow requests.
 
-Abandoned sessions. Streamlit keeps a session for two minutes after its reader left, in case only the connection broke.
-It drops expired ones when the next reader leaves; on a quiet server their memory, their files and the addresses of
-their pictures would stay for as long as it is quiet.
+Abandoned sessions. Streamlit keeps a session for two minutes after its reader has left, in case only the connection
+broke. It drops expired sessions when the next reader leaves. On a quiet server, their memory, their files and the
+addresses of their pictures would stay for as long as the server is quiet.
 
-Slow requests: a head that is never finished, a body that trickles. Uvicorn waits for both without a limit, and has no
-option for one; each such connection holds an open file of the server's. So its connections are observed, by no public
-interface: where that is missing, or behaves differently, connections wait as before. WebSockets have their pings.
+Slow requests have a head that is never finished or a body that trickles. Uvicorn waits for both without a limit, and
+has no option for one. Each such connection holds an open file of the server. So dpviz observes uvicorn's connections,
+through an interface that is not public. If this interface is missing or behaves differently, connections wait as
+before. WebSockets have their own pings.
 
-Preparation includes the theme. Streamlit reads its 300 options anew at each run of a page, a tenth of what the server
-does for a move of a slider; here they are read once.
+Preparation includes the theme. Streamlit reads its 300 options anew at each run of a page, which takes a tenth of the
+server's work for a move of a slider. Here they are read once.
 
-Whole runs and fragments. A run of the whole page ends with a message on which the browser removes what that run has not
-drawn. Where a fragment begins before these messages are sent, Streamlit takes back what the whole run has drawn of that
-fragment, but not the message: the browser removed the stage, and had it again a moment later. Here both are sent.
+Whole runs and fragments. A run of the whole page ends with a message. On this message, the browser removes everything
+that the run has not drawn. If a fragment begins before these messages are sent, Streamlit takes back the whole run's
+drawing of that fragment, but not the message. The browser then removed the stage and showed it again a moment later.
+Here both are sent.
 """
 
 import asyncio
@@ -38,14 +40,19 @@ from dpviz.ui.server.startup import raise_file_limit
 # New objects until the garbage collector looks at the youngest, and how many such looks make one at older ones. With
 # Python's own, 700, 10 and 10, a server looked at all objects of 100 readers' pages every seven seconds, for 0.2 s.
 GARBAGE = 5_000, 10, 20
-PATIENCE = 3.0  # s without a word on the terminal
+# Seconds without a word on the terminal.
+PATIENCE = 3.0
 COMPILING = "Making machine code, once after an installation or a change: up to half a minute."
-LOADING = threading.Lock()  # held by `load`: of two threads that import scikit-learn, one can find half of it
+# Held by `load`. If two threads import scikit-learn, one can find half of it.
+LOADING = threading.Lock()
 SESSIONS_EVERY = 10.0  # s
 REQUESTS_EVERY = 2.0  # s
-HEAD_SECONDS = 20.0  # from the connection, or the previous answer, until a head is complete
-BODY_SECONDS = 20.0  # allowed for a body, in addition
-LEAST_RATE = 5_000.0  # bytes a second of a body: 40 kbit/s
+# Seconds from the connection, or from the previous answer, until a head is complete.
+HEAD_SECONDS = 20.0
+# Additional seconds allowed for a body.
+BODY_SECONDS = 20.0
+# Lowest rate of a body, in bytes per second: 40 kbit/s.
+LEAST_RATE = 5_000.0
 HTTP_PROTOCOLS = {
     "uvicorn.protocols.http.h11_impl": "H11Protocol",
     "uvicorn.protocols.http.httptools_impl": "HttpToolsProtocol",
@@ -63,20 +70,24 @@ class _Connection(asyncio.Protocol):
 
     cycle: _Cycle | None
     transport: asyncio.Transport
-    flow: Any  # its `read_paused`: the server does not read
+    # If its `read_paused` is set, the server does not read.
+    flow: Any
 
 
 class _Progress:
     """Progress of the request on one connection."""
 
     def __init__(self, now: float) -> None:
-        self.cycle: _Cycle | None = None  # of the request whose body is being received; None before its head
+        # Cycle of the request whose body is being received; None before the request's head.
+        self.cycle: _Cycle | None = None
         self.since = now
-        self.received = 0  # bytes, since then
+        # Bytes received since then.
+        self.received = 0
 
 
 _OPEN: dict[_Connection, _Progress] = {}
-_OBSERVED: set[type] = set()  # uvicorn's classes
+# Classes of uvicorn.
+_OBSERVED: set[type] = set()
 
 
 def prepare() -> None:
@@ -92,7 +103,8 @@ def prepare() -> None:
     finally:
         notice.cancel()
     gc.collect()
-    gc.freeze()  # a full collection would look at half a million objects that stay, while a picture waits
+    # A full collection would look at half a million permanent objects while a picture waits.
+    gc.freeze()
     gc.set_threshold(*GARBAGE)
 
 
@@ -130,7 +142,8 @@ def read_theme_once() -> None:
             read(msg, section)
             sections[section] = CustomThemeConfig()
             sections[section].CopyFrom(msg)
-        elif sections[section].ListFields():  # an empty section would be one all the same
+        # An empty section would still count as a section.
+        elif sections[section].ListFields():
             msg.CopyFrom(sections[section])
 
     app_session._populate_theme_msg = populate
@@ -163,10 +176,12 @@ async def _watch_sessions() -> None:
     n_before = 0
     while True:
         await asyncio.sleep(SESSIONS_EVERY)
-        with contextlib.suppress(Exception):  # a change in Streamlit may cost memory, and no more
+        # A change in Streamlit may cost memory, but nothing else.
+        with contextlib.suppress(Exception):
             await asyncio.to_thread(background().forget_idle)
             n_sessions = expire_sessions()
-            if n_sessions < n_before:  # sessions are reference cycles
+            # Sessions are reference cycles.
+            if n_sessions < n_before:
                 await asyncio.to_thread(gc.collect)
             n_before = n_sessions
 
@@ -185,7 +200,8 @@ async def close_slow_requests() -> None:
         await asyncio.sleep(REQUESTS_EVERY)
         now = asyncio.get_running_loop().time()
         for connection, progress in list(_OPEN.items()):
-            if connection.transport.get_protocol() is not connection:  # it has become a WebSocket
+            # The connection has become a WebSocket.
+            if connection.transport.get_protocol() is not connection:
                 del _OPEN[connection]
             elif _is_late(connection, progress, now):
                 connection.transport.abort()
@@ -224,15 +240,17 @@ def _received(connection: _Connection, data: bytes) -> None:
 
 
 def _is_late(connection: _Connection, progress: _Progress, now: float) -> bool:
-    """Whether the server has waited too long for the rest of a request."""
+    """Return True if the server has waited too long for the rest of a request."""
     cycle = connection.cycle
     if cycle is not None and cycle.response_complete:
         cycle = None
     if cycle is not progress.cycle:
         progress.cycle, progress.since, progress.received = cycle, now, 0
-    if cycle is None:  # between requests; uvicorn closes an idle connection long before this
+    # Between requests. Uvicorn closes an idle connection long before this limit.
+    if cycle is None:
         return now - progress.since > HEAD_SECONDS
-    if not cycle.more_body:  # the server's turn
+    # It is the server's turn.
+    if not cycle.more_body:
         return False
     if connection.flow.read_paused:
         progress.since, progress.received = now, 0

@@ -30,23 +30,32 @@ from pathlib import Path
 from dpviz.ui.server.startup import HEALTH, raise_file_limit
 
 OPTION = "--processes"
-HOST = "DPVIZ_HOST"  # environment variable: a public name, for which Caddy fetches a certificate
+# Environment variable for a public name. Caddy fetches a certificate for it.
+HOST = "DPVIZ_HOST"
 MOST = 64
 MOST_PORT = 65535
-START_SECONDS = 120.0  # until a process must answer: after an installation it makes machine code first
-SILENCE = 30.0  # s without an answer after which a process hangs; long work keeps one from answering for a while
-PATIENCE = 2.0  # s that one answer may take
-EVERY = 1.0  # s between two looks
-LEAVING = 10.0  # s that a process has to end
+# Seconds until a process must answer. After an installation, it first compiles machine code.
+START_SECONDS = 120.0
+# Seconds without an answer after which a process counts as hung. Long work delays answers for a while.
+SILENCE = 30.0
+# Seconds that one answer may take.
+PATIENCE = 2.0
+# Seconds between two looks.
+EVERY = 1.0
+# Seconds that a process has to end.
+LEAVING = 10.0
 TEMPLATE = Path(__file__).resolve().parents[2] / "assets" / "Caddyfile"
 INSTALL = "apt-get install caddy, brew install caddy, or https://caddyserver.com/docs/install"
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # of the matrix library: the cores are shared already
-_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+# Thread limits of the matrix library, because the processes already share the cores.
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+# PR_SET_PDEATHSIG on Linux.
+_END_WITH_PARENT = 1
 
 
 def serve(app: Path, arguments: Sequence[str]) -> int:
     """Serve until interrupted; returns 0, or the exit code of a process that could not start at all."""
-    environ = os.environ.get  # as for one process
+    # Environment variables, read as for one process.
+    environ = os.environ.get
     parser = argparse.ArgumentParser(
         prog="dpviz serve",
         description="Serve the app in several processes behind Caddy; a reader stays at one of them.",
@@ -106,7 +115,8 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
 
 def caddyfile(site: str, bind: str, ports: Sequence[int]) -> str:
     """Return the template with its names filled in; `bind` is the address of this machine, "" for all of it."""
-    upload = "1MB" if os.environ.get("DPVIZ_PROFILE") == "public" else "60MB"  # maxUploadSize, and what is around it
+    # maxUploadSize and the multipart data around the file.
+    upload = "1MB" if os.environ.get("DPVIZ_PROFILE") == "public" else "60MB"
     behind = " ".join(f"127.0.0.1:{port}" for port in ports)
     names = {HOST: site, "DPVIZ_BIND": bind, "DPVIZ_BODY": upload, "DPVIZ_PROCESSES": behind}
     names["DPVIZ_TLS"] = "" if site.startswith("http:") else "; Secure"
@@ -146,8 +156,10 @@ class Kept:
     """A process that is started again whenever it ends, or does not answer for too long."""
 
     process: "subprocess.Popen[bytes] | None" = None
-    until: float  # when it must have answered, monotonic clock
-    answered = False  # any of its processes
+    # Time by which the process must have answered, on the monotonic clock.
+    until: float
+    # True once any process of this command has answered.
+    answered = False
 
     def __init__(self, command: Sequence[str], answers: Callable[[], bool]) -> None:
         """Start nothing yet; `answers` says whether the process that `command` starts answers now."""
@@ -167,7 +179,8 @@ class Kept:
 
     def tend(self) -> None:
         """Start the process again if it has ended or hangs. Raises SystemExit, with its code, if none ever answered."""
-        assert self.process is not None  # it was started
+        # `start` has set the process.
+        assert self.process is not None
         if self.process.poll() is None and self.answers():
             self.answered, self.until = True, time.monotonic() + SILENCE
         elif self.process.poll() is not None or time.monotonic() > self.until:
@@ -193,16 +206,17 @@ def _end_with_parent() -> None:
 
 
 def healthy(port: int) -> bool:
-    """Return whether an app answers at a port of this machine."""
+    """Return True if an app answers at a port of this machine."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{HEALTH}", timeout=PATIENCE) as answer:
             return bool(answer.status == 200)
-    except (OSError, http.client.HTTPException):  # the first one is also that of a status that is an error
+    # OSError also covers HTTP error statuses.
+    except (OSError, http.client.HTTPException):
         return False
 
 
 def is_open(address: str, port: int) -> bool:
-    """Return whether something listens there."""
+    """Return True if a server listens at the address and port."""
     try:
         socket.create_connection((address, port), timeout=PATIENCE).close()
     except OSError:

@@ -29,14 +29,18 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from dpviz.ui.server.startup import HEALTH
 
-PROFILE = "DPVIZ_PROFILE"  # environment variable
-FRAMES = "DPVIZ_FRAMES"  # environment variable
+# Environment variable.
+PROFILE = "DPVIZ_PROFILE"
+# Environment variable.
+FRAMES = "DPVIZ_FRAMES"
 _ORIGIN = re.compile(r"https?://[\w.-]+(:\d+)?", re.ASCII)
 LOCAL, PUBLIC = "local", "public"
 NO_FILES = "This server takes no files. Start the app on your own computer to look at your own table."
 OWN_PAGES = "This server answers its own pages only. Open the app at its own address."
-STREAM = "/_stcore/stream"  # Streamlit's WebSocket
-_CLOSED = ("/_stcore/upload_file", "/_stcore/metrics")  # in public: files, and the server's counts
+# WebSocket of Streamlit.
+STREAM = "/_stcore/stream"
+# Paths closed in the public profile: files, and the server's counts.
+_CLOSED = ("/_stcore/upload_file", "/_stcore/metrics")
 # WebSocket close codes of RFC 6455; before a handshake is over they are answered as 403.
 POLICY_VIOLATION, UNSUPPORTED_DATA, PROTOCOL_ERROR = 1008, 1003, 1002
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
@@ -94,7 +98,7 @@ def profile_problem() -> str:
 
 
 def takes_files() -> bool:
-    """Whether readers may upload files; an unknown profile takes none."""
+    """Return True if readers may upload files; an unknown profile takes none."""
     return os.environ.get(PROFILE, LOCAL) == LOCAL
 
 
@@ -106,7 +110,7 @@ class Middleware:
 
 
 class SecurityHeaders(Middleware):
-    """Adds `HEADERS` to every HTTP response, and `Secure` to cookies behind TLS, the server's own or a proxy's."""
+    """Adds `HEADERS` to every HTTP response, and `Secure` to cookies behind TLS, at the server or at a proxy."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the app; a WebSocket's messages stay as they are."""
@@ -152,7 +156,7 @@ class OwnOrigin(Middleware):
 
 
 def is_own(headers: Headers) -> bool:
-    """Whether a request names this server, and comes from its pages or from no page at all."""
+    """Return True if a request names this server, and comes from its pages or from no page at all."""
     hosts, origins = headers.getlist("host"), headers.getlist("origin")
     if len(hosts) != 1 or len(origins) > 1 or not is_host_allowed(hosts[0]):
         return False
@@ -160,7 +164,8 @@ def is_own(headers: Headers) -> bool:
         return True
     try:
         return urlsplit(origins[0]).netloc.lower() == hosts[0].lower()
-    except ValueError:  # brackets that enclose no address
+    # The brackets enclose no address.
+    except ValueError:
         return False
 
 
@@ -203,6 +208,7 @@ def _close_code(message: Message) -> int:
         return UNSUPPORTED_DATA
     try:
         parsed = BackMsg.FromString(data)
-    except Exception:  # protobuf's own error is not the same in its two implementations
+    # Protobuf raises a different error in each of its two implementations.
+    except Exception:
         return PROTOCOL_ERROR
     return 0 if parsed.WhichOneof("type") else PROTOCOL_ERROR

@@ -1,8 +1,8 @@
 """Streamlit components whose script a browser fetches once; Streamlit alone would send it with every message.
 
-Streamlit serves a component's files only from a folder that the manifest of an installed package names. This package
-is run from a clone, so it passes the same manifest to Streamlit's component manager itself. That is no public
-interface: should it be missing or behave differently, the script is sent with each message, and all else is the same.
+Streamlit serves a component's files only from a folder that the manifest of an installed package names. This package is
+run from a clone, so it passes the same manifest to Streamlit's component manager itself. This interface is not public.
+If it is missing or behaves differently, the script is sent with each message, and everything else stays the same.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,8 @@ from dpviz.assets import module, text
 
 _PACKAGE = "dpviz"
 _DECLARING = Lock()
-_DECLARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # component manager -> components that it serves
+# Components that each component manager serves.
+_DECLARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
 def served(name: str, *, styles: tuple[str, ...] = ()) -> Callable[..., Any]:
@@ -43,21 +44,25 @@ def _declare(name: str) -> bool:
         if not Runtime.exists():
             return False
         manager = Runtime.instance().bidi_component_registry
-        if name in _DECLARED.setdefault(manager, set()):  # every picture asks, and resolving paths takes a while
+        # Every picture asks, and resolving paths takes a while.
+        if name in _DECLARED.setdefault(manager, set()):
             return True
-        with _DECLARING:  # a second declaration would take back what the first session has made of it
+        # A second declaration would undo the first session's declaration.
+        with _DECLARING:
             if manager.get_component_asset_root(f"{_PACKAGE}.{name}") is None:
                 manifest = ComponentManifest(_PACKAGE, "1", [ComponentConfig(name, ASSETS.name)])
                 manager.register_from_manifest(manifest, ASSETS.parent)
         if manager.get_component_asset_root(f"{_PACKAGE}.{name}") == ASSETS.resolve():
             _DECLARED[manager].add(name)
         return name in _DECLARED[manager]
-    except Exception:  # whatever has changed in Streamlit: the picture matters more than its transport
+    # Catch any change in Streamlit, because the picture matters more than its transport.
+    except Exception:
         _warn(name)
         return False
 
 
-@cache  # once, not with every picture
+# Warn once instead of with every picture.
+@cache
 def _warn(name: str) -> None:
     get_logger(__name__).warning("The script of %s is sent with every message.", name, exc_info=True)
 

@@ -12,9 +12,12 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-HEALTH = "/_stcore/health"  # where a server says that it answers
-OLDEST_PYTHON = (3, 11)  # requires-python in pyproject.toml
-REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a clone
+# Path at which a server reports that it answers.
+HEALTH = "/_stcore/health"
+# Same as requires-python in pyproject.toml.
+OLDEST_PYTHON = (3, 11)
+# Requirements of a clone.
+REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"
 _PIP = r".venv\Scripts\python -m pip" if sys.platform == "win32" else "python3 -m pip --python .venv/bin/python"
 WAY_OUT = f"Install what is needed: {_PIP} install -r requirements.txt"
 
@@ -31,7 +34,8 @@ def missing(
         oldest = ".".join(map(str, OLDEST_PYTHON))
         return [f"Python is {'.'.join(map(str, python))}, but dpviz needs {oldest} or newer. Make .venv with that one."]
     if requirements is None and not REQUIREMENTS.exists():
-        return []  # an installed package: its requirements were installed with it
+        # The requirements of an installed package were installed with it.
+        return []
     text = REQUIREMENTS.read_text(encoding="utf-8") if requirements is None else requirements
     problems = []
     for line in (line.partition("#")[0].strip() for line in text.splitlines()):
@@ -46,7 +50,8 @@ def missing(
         except PackageNotFoundError:
             problems.append(f"{needed.name} is not installed, but dpviz needs {words}.")
             continue
-        if not needed.specifier.contains(Version(own).base_version):  # a candidate is as good as its release
+        # A release candidate satisfies a requirement as its release does.
+        if not needed.specifier.contains(Version(own).base_version):
             problems.append(f"{needed.name} is {own}, but dpviz needs {words}.")
     return [*problems, WAY_OUT] if problems else []
 
@@ -55,9 +60,11 @@ def raise_file_limit() -> None:
     """Raise the limit of open files and sockets to what the system allows: each open page takes four."""
     try:
         import resource
-    except ImportError:  # Windows has no such limit
+    # Windows has no such limit.
+    except ImportError:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
-        with contextlib.suppress(ValueError, OSError):  # some systems report a limit that they do not grant
+        # Some systems report a limit that they do not grant.
+        with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -21,10 +21,13 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec, UploadFileU
 
 from dpviz.data import MAX_BYTES
 
-SESSION_BYTES = 2 * MAX_BYTES  # of all files of a session; ours
-SERVER_BYTES = 10 * MAX_BYTES  # of all files of all sessions; ours
+# Bytes of all files of a session. Our choice.
+SESSION_BYTES = 2 * MAX_BYTES
+# Bytes of all files of all sessions. Our choice.
+SERVER_BYTES = 10 * MAX_BYTES
 ROUTE = "/_stcore/upload_file/"
-CHANGING = ("PUT", "POST", "DELETE")  # methods of requests
+# HTTP methods of requests that change files.
+CHANGING = ("PUT", "POST", "DELETE")
 TOO_MANY = (
     f"Your files would hold more than {SESSION_BYTES // 1_000_000} MB of this server's memory, which is the most for "
     "one reader. Remove one of them first."
@@ -38,8 +41,10 @@ NO_LENGTH = "The upload did not say how large it is. Send it with a length."
 # Above its own limit the parser of uploads would write files to the disk, which the app promises not to do.
 MultiPartParser.spool_max_size = MAX_BYTES + 1_000_000
 
-MOST_COMING = 20  # files of one session at a time: each page has room for two
-BEGIN_SECONDS = 10.0  # from the request for an address to the first bytes; after that the browser has given up
+# Largest number of files on their way to one session. Each page has room for two.
+MOST_COMING = 20
+# Seconds from the request for an address to the first bytes. After that, the browser has given up.
+BEGIN_SECONDS = 10.0
 # Session -> ids of files with an address, until a page has them -> the time by which their first bytes are due.
 _COMING: dict[str, dict[str, float]] = {}
 _get_upload_urls = MemoryUploadedFileManager.get_upload_urls
@@ -68,7 +73,7 @@ MemoryUploadedFileManager.remove_session_files = _end_session  # type: ignore[me
 
 
 def is_coming() -> bool:
-    """Whether a file is on its way to a page of this session."""
+    """Return True if a file is on its way to a page of this session."""
     context = get_script_run_ctx()
     return context is not None and any(
         until > time.monotonic() for until in list(_COMING.get(context.session_id, {}).values())
@@ -91,7 +96,8 @@ class SessionLimit:
     """ASGI middleware that refuses an upload beyond a session's or the server's limit, uploads in progress included."""
 
     app: ASGIApp
-    coming: Counter[str] = field(default_factory=Counter)  # session -> bytes on their way
+    # Bytes on their way, by session.
+    coming: Counter[str] = field(default_factory=Counter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on everything but uploads without room."""
@@ -108,7 +114,8 @@ class SessionLimit:
             else:
                 await self._upload(scope, receive, send, session)
         finally:
-            if file_id not in _stored_files().get(session, {}):  # refused, broken off, or deleted
+            # The file was refused, broken off, or deleted.
+            if file_id not in _stored_files().get(session, {}):
                 coming.pop(file_id, None)
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send, session: str) -> None:

@@ -14,9 +14,12 @@ from typing import Any
 from dpviz.core import Box, Labels, Points
 
 LOWEST_PRIORITY = 19
-MOST_SOURCES = 2  # data sets in the process, so that a hundred jobs send their records once
-REST_SECONDS = 0.6  # after a slider's move: the next one, or the page's own run, follows within that
-MOST_REST_SECONDS = 10.0  # in a row; then at least half of the time is for work, however many readers move
+# Data sets in the process, so that a hundred jobs send their records once.
+MOST_SOURCES = 2
+# Seconds of rest after a slider's move. The next move, or the page's own run, follows within that time.
+REST_SECONDS = 0.6
+# Longest rest in a row, in seconds. Afterwards, work gets at least half of the time, however many readers move.
+MOST_REST_SECONDS = 10.0
 
 _sources: OrderedDict[Hashable, tuple[Points, Box, Labels | None]] = OrderedDict()
 
@@ -29,11 +32,15 @@ class Pause:
 
     def __init__(self) -> None:
         """Start without a pause."""
-        self.until = 0.0  # end of the pause; monotonic clock, as what follows
-        self.rested = 0.0  # s in all
+        # End of the pause, on the monotonic clock.
+        self.until = 0.0
+        # Total seconds of rest.
+        self.rested = 0.0
         self._resting = False
-        self._credit = MOST_REST_SECONDS  # s of rest that work has earned
-        self._since = time.monotonic()  # when the work went on
+        # Seconds of rest that the work has earned.
+        self._credit = MOST_REST_SECONDS
+        # Time at which the work went on, on the monotonic clock.
+        self._since = time.monotonic()
 
     def listen(self, moves: Connection) -> None:
         """Interrupt the process's main thread whenever a move is reported, until the pipe ends."""
@@ -64,7 +71,8 @@ _pause = Pause()
 
 def settle(moves: Connection) -> None:
     """Initialize the process: lowest priority, a pause for each of the reported `moves`, and an end with the server."""
-    signal.signal(signal.SIGINT, _pause.give)  # the keyboard's interrupt is meant for the server: it is no move here
+    # The keyboard's interrupt is meant for the server. Here it does not count as a move.
+    signal.signal(signal.SIGINT, _pause.give)
     threading.Thread(target=_pause.listen, args=(moves,), daemon=True).start()
     if os.name == "posix":
         os.nice(LOWEST_PRIORITY)
