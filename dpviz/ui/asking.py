@@ -30,18 +30,25 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.server import worker
 from dpviz.ui.server.served import served
 
-TRIES = 2  # more for a job during which the process died
-FORGIVEN = 60.0  # s after which such a job may run again: what killed the process may be gone
-IDLE_SECONDS = 120.0  # after the last job on a reader's own records, which the process then forgets; ours
-AHEAD_SECONDS = 0.5  # of queued work: two threads of one core disturb each other at any priority
+# Further attempts at a job during which the process died.
+TRIES = 2
+# Seconds after which such a job may run again, because the reason for the process's death may be gone.
+FORGIVEN = 60.0
+# Seconds after the last job on a reader's own records, which the process then forgets. Our choice.
+IDLE_SECONDS = 120.0
+# Seconds of queued work. Two threads of one core disturb each other at any priority.
+AHEAD_SECONDS = 0.5
 MOST_AHEAD = 16
 FIRST_GUESS = 0.1  # s
-REMEMBERED = 1024  # finished jobs on public data sets, shared by all sessions
+# Finished jobs on public data sets, shared by all sessions.
+REMEMBERED = 1024
 STOPPED = "The background work was stopped, perhaps for memory. Lower the number of runs, or load less data."
 FAILED = "The background work failed."
 
-Task = Callable[..., object]  # (points, box, *arguments) -> answer; a module-level function, which can be pickled
-Work = Future[tuple[object, float]]  # an answer, and the seconds that it took
+# (points, box, *arguments) -> answer. A module-level function, because it must be picklable.
+Task = Callable[..., object]
+# An answer, and the seconds that it took.
+Work = Future[tuple[object, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +57,14 @@ class Job:
 
     task: Task
     arguments: tuple[Hashable, ...]
-    classified: bool = False  # the task gets the records' true classes, or None, after the box
-    secret: bool = False  # its arguments depend on secret noise, so that no other session may get the answer
-    n_runs: int = 1  # of a method on the records, with noise
-    usual: bool = True  # what it takes says how long other jobs take
+    # If True, the task also gets the records' true classes, or None, after the box.
+    classified: bool = False
+    # If True, the arguments depend on secret noise, and no other session may get the answer.
+    secret: bool = False
+    # Runs of a method on the records, with noise.
+    n_runs: int = 1
+    # If True, the job's time is an estimate of the time of other jobs.
+    usual: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +72,10 @@ class Answers:
     """The answers to a list of jobs so far: one entry each, None while it is not done."""
 
     found: tuple[Any, ...]
-    problem: str = ""  # of the first job that failed
-    pending: Work | None = None  # the first job that was started and has no answer yet
+    # Message of the first job that failed.
+    problem: str = ""
+    # The first job that was started and has no answer yet.
+    pending: Work | None = None
 
     @property
     def n_done(self) -> int:
@@ -82,25 +95,32 @@ class Background:
         """Start no process yet."""
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
-        self._moves: Connection | None = None  # reports moves to the process
+        # Reports moves to the process.
+        self._moves: Connection | None = None
         self._reporting = threading.Lock()
-        self._sources: OrderedDict[Hashable, None] = OrderedDict()  # data sets in the process
-        self._own: dict[Hashable, float] = {}  # of readers' own records, when the process last got a job
+        # Data sets in the process.
+        self._sources: OrderedDict[Hashable, None] = OrderedDict()
+        # Readers' own records -> time when the process last got a job on them.
+        self._own: dict[Hashable, float] = {}
         self._shared: OrderedDict[Hashable, Work] = OrderedDict()
-        self._seconds = FIRST_GUESS  # of a job, on average
-        self._deaths: dict[Hashable, tuple[int, float]] = {}  # job -> how often the process died during it, when last
-        self._queue: list[tuple[Hashable, Work]] = []  # of the process, in the order in which it works
+        # Average seconds per job.
+        self._seconds = FIRST_GUESS
+        # Job -> number of the process's deaths during the job, and the time of the last one.
+        self._deaths: dict[Hashable, tuple[int, float]] = {}
+        # Jobs of the process, in the order in which it does them.
+        self._queue: list[tuple[Hashable, Work]] = []
 
     def ask(self, source: Source, jobs: Sequence[Job], own: dict[Hashable, Work]) -> Answers:
         """Start some of the jobs that have not started, and return the answers so far.
 
-        `own` is the session's: it holds the jobs on its own records and those of secret noise, which no other session
-        may get. Jobs in it that are not in `jobs` any more are cancelled.
+        `own` belongs to the session. It holds the jobs on its own records and the jobs that depend on secret noise,
+        which no other session may get. Jobs in `own` that are not in `jobs` any more are canceled.
         """
         names = [(source.key, job.task.__qualname__, job.arguments) for job in jobs]
         with self._lock:
             for dropped in own.keys() - set(names):
-                own.pop(dropped).cancel()  # if it has not begun, it never begins
+                # A job that has not begun never begins.
+                own.pop(dropped).cancel()
             caches = [own if source.own or job.secret else self._shared for job in jobs]
             # A session may have half a second of work queued, so that little is left to wait for.
             room = int(min(max(AHEAD_SECONDS / max(self._seconds, 1e-6), 1), MOST_AHEAD))
@@ -127,7 +147,8 @@ class Background:
                     value = future.result()[0]
                 elif isinstance(error, BrokenProcessPool | CancelledError):
                     problem = problem or STOPPED
-                else:  # only this package's own messages are words for readers
+                # Readers see only this package's own messages.
+                else:
                     problem = problem or (str(error) if isinstance(error, ValueError) else FAILED)
             else:
                 pending = pending or future
@@ -144,7 +165,8 @@ class Background:
 
     def give_way(self) -> None:
         """Pause the work for a moment: a reader moves a slider."""
-        with self._reporting, contextlib.suppress(OSError):  # the process has ended, or its pipe is full
+        # The process has ended, or its pipe is full.
+        with self._reporting, contextlib.suppress(OSError):
             if self._moves is not None:
                 self._moves.send_bytes(b"move")
 
@@ -189,7 +211,7 @@ class Background:
         return future
 
     def _may_try_again(self, name: Hashable) -> bool:
-        """Whether a job whose process died is sent again; a death counts for the job during which it happened."""
+        """Return True if a job whose process died is sent again; a death counts for the job that was running."""
         died_of = next((each for each, future in self._queue if _broke(future)), None)
         if died_of is not None:
             self._deaths[died_of] = self._deaths.get(died_of, (0, 0.0))[0] + 1, time.monotonic()
@@ -203,7 +225,8 @@ class Background:
     def _submit(self, source: Source, job: Job) -> Work:
         try:
             return self._send(source, job)
-        except BrokenProcessPool:  # the process was killed, as for memory: the next one may have more luck
+        # The process was killed, perhaps for memory. The next one may have more luck.
+        except BrokenProcessPool:
             self._pool = None
             return self._send(source, job)
 
@@ -212,7 +235,8 @@ class Background:
             context = get_context("spawn")
             receiver, sender = context.Pipe(duplex=False)
             if os.name == "posix":
-                os.set_blocking(sender.fileno(), False)  # a report is lost rather than waited for
+                # Lose a report rather than wait for it.
+                os.set_blocking(sender.fileno(), False)
             with self._reporting:
                 self._moves = sender
             self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=worker.settle, initargs=(receiver,))
@@ -252,10 +276,14 @@ def _broke(future: Work) -> bool:
 
 
 _WAIT = served("wait")
-EVERY = 400  # ms between two questions while work goes on, and more where ...
-APART = 100  # ... many readers wait: ms between the questions of any two, which take 1 to 2 ms of the processor each
-QUIET = 700  # ms without a new picture before work for it begins: nobody waits for every stop of a drag
-REDRAWN = 2500  # ms between two drawings of what is there so far
+# Milliseconds between two requests while work goes on. With many waiting readers, the interval is longer.
+EVERY = 400
+# Milliseconds between any two readers' requests, each of which takes 1 to 2 ms of processor time.
+APART = 100
+# Milliseconds without a new picture before work for it begins. Nobody waits for every stop of a drag.
+QUIET = 700
+# Milliseconds between two drawings of the results so far.
+REDRAWN = 2500
 
 
 def wait(
@@ -271,12 +299,14 @@ def wait(
 ) -> None:
     """Show that `done` of `all` pieces of `what` are there; the fragment around it runs again until all are.
 
-    `follow` names the live picture after whose changes the fragment runs again, too. `peek` is an address that says how
-    many are done (`dpviz.ui.asking`); without one the fragment itself is asked. `line` is words, and a share of the
-    bar in [0, 1], that are drawn in place of the pieces. An `unseen` line asks for nothing until it comes in sight.
+    The fragment also runs again after changes of the live picture that `follow` names. `peek` is a URL that returns the
+    number of finished pieces (`dpviz.ui.asking`). Without `peek`, the fragment itself runs to count them. `line`, words
+    and a share of the bar in [0, 1], is drawn instead of the pieces. An `unseen` line asks for nothing until it comes
+    into sight.
     """
     turn = 0
-    if done < all:  # a component does not hear of data that are as before: without a number it would ask only once
+    # A component does not notice data that stay the same. Without a number, it would ask only once.
+    if done < all:
         turn = st.session_state[f"{key}:asked"] = st.session_state.get(f"{key}:asked", 0) + 1
     data = {"asked": turn, "done": done, "all": all, "what": what, "follow": follow, "peek": peek, "unseen": unseen}
     data |= {"said": None if line is None else line[0], "share": None if line is None else line[1]}
@@ -291,22 +321,27 @@ def after_picture(key: str) -> None:
 
 
 _FOLDER = "dpviz-asking"
-_GLANCE = 0.01  # s between two looks at what is about to come
-_SESSION = "dpviz:asking"  # before the name of what asks, in the session
+# Seconds between two looks at work that is about to finish.
+_GLANCE = 0.01
+# Prefix of the fragment's name in the session.
+_SESSION = "dpviz:asking"
 _RUNS = "dpviz:curator-runs"
-OF_RECORDS = "dpviz:of-records"  # before a session's keys of what was computed on records, which `forget` forgets
+# Prefix of the session's keys for results on records, which `forget` forgets.
+OF_RECORDS = "dpviz:of-records"
 TALLY = "Runs on these records beside the picture: {:,}, for the curator alone. Publishing one is one more release."
 
 
 class _Asking:
-    """What one fragment of one session waits for; it dies with the session."""
+    """Pending work of one fragment of one session, which dies with the session."""
 
-    is_seen = False  # whether its place has been in sight
+    # True once the fragment's place has been in sight.
+    is_seen = False
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
         self.own: dict[Hashable, Future[Any]] = {}
-        self.progress: Callable[[], int] | None = None  # asks again and counts; may run outside of the session's script
+        # Asks again and counts; may run outside of the session's script.
+        self.progress: Callable[[], int] | None = None
 
     def see(self) -> None:
         """Note that the reader has its place in sight."""
@@ -331,24 +366,27 @@ def ask(
     tallied: bool = True,
     when_seen: bool = False,
 ) -> Answers:
-    """Return what is known of `jobs`, and draw how many pieces of `what` are done; the fragment runs until all are.
+    """Return the answers to `jobs` so far, and draw the number of finished pieces of `what`.
 
-    `key` is the asking fragment's own: jobs that it does not ask for any more never begin. `follow` names the live
-    picture after whose changes the fragment runs again, too; `known` pieces are there besides. `line` is drawn in place
-    of the pieces where these are no measure: words, and a share of the bar in [0, 1]. With `more`, jobs follow from the
-    answers: the fragment runs once more when all are there, also where they came since it has looked. With `when_seen`
-    nothing starts before a reader has the place in sight: few go below a picture, and runs keep a processor busy for
-    seconds. What depends on `secret` noise is kept for this session only; nobody is spared to say whether it does.
+    The fragment runs until all pieces are done. `key` belongs to the asking fragment: jobs that the fragment does not
+    ask for any more never begin. The fragment also runs again after changes of the live picture that `follow` names.
+    `known` is the number of other pieces that are already there. `line`, words and a share of the bar in [0, 1], is
+    drawn instead of the pieces if these are not a measure of progress. With `more`, further jobs follow from the
+    answers: the fragment runs once more when all are there, even if they came after its last look. With `when_seen`,
+    nothing starts before a reader has the place in sight, because few readers go below a picture, and runs keep a
+    processor busy for seconds. Answers that depend on `secret` noise are kept for this session only, so every caller
+    must state `secret`.
 
     Jobs for the `public` get no records: their answers follow from releases and public inputs. The curator's runs on
-    real records, or with secret noise, are counted, and `tallied` says how many there have been.
+    real records, or with secret noise, are counted, and `tallied` shows their number.
     """
     if public:
         source = source.without_records()
     if secret:
         jobs = [replace(job, secret=True) for job in jobs]
     asking, process = _of_session(key), background()
-    own = asking.own  # not `asking`: what holds itself would outlive its session
+    # Not `asking`: an object that holds itself would outlive its session.
+    own = asking.own
 
     def progress() -> int:
         answers = process.ask(source, jobs, own)
@@ -359,7 +397,8 @@ def ask(
     answers = Answers(tuple(process.recall(source, job) for job in jobs)) if unseen else process.ask(source, jobs, own)
     asking.progress = None if unseen else progress
     peek = f"{_FOLDER}/{asking.token}"
-    if not answers.problem:  # then there is nothing to wait for, and no count that would be true
+    # After a problem there is nothing to wait for, and no count would be true.
+    if not answers.problem:
         n_done, n_all = answers.n_done + known, len(jobs) + known
         wait(
             done=min(n_done, n_all - more),
@@ -385,7 +424,7 @@ def count(source: Source, runs: Mapping[Hashable, int]) -> None:
 
 
 def tally(source: Source) -> None:
-    """Say how many runs `count` has counted on these records."""
+    """Show the number of runs that `count` has counted on these records."""
     counted: dict[Hashable, dict[Hashable, int]] = st.session_state.get(_RUNS, {})
     if n_runs := sum(counted.get(source.people, {}).values()):
         st.caption(TALLY.format(n_runs))
@@ -397,7 +436,8 @@ def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Ans
     It waits for them until `time.monotonic()` is `until`: a drawing costs more than a short wait for what comes next.
     """
     while True:
-        own = _of_session(key).own  # read at every look: there Streamlit ends a run that a reader's click has overtaken
+        # Read at every look, so that Streamlit can end a run that a reader's click has overtaken.
+        own = _of_session(key).own
         answers = background().ask(source, jobs, own)
         if source.uploaded:
             count(source, _runs(source, jobs, answers))
@@ -418,7 +458,8 @@ def forget() -> None:
     for key in [str(key) for key in st.session_state if str(key).startswith((f"{_SESSION}:", f"{OF_RECORDS}:"))]:
         kept = st.session_state.pop(key)
         for future in kept.own.values() if isinstance(kept, _Asking) else ():
-            future.cancel()  # if it has not begun, it never begins
+            # A job that has not begun never begins.
+            future.cancel()
     background().forget()
 
 
@@ -426,7 +467,8 @@ class _Turns:
     """The turns of all readers who wait: none looks again before its own."""
 
     def __init__(self) -> None:
-        self.last = -math.inf  # the latest turn that was given, ms of the monotonic clock
+        # Latest turn that was given, in ms of the monotonic clock.
+        self.last = -math.inf
 
     def give(self) -> int:
         """Return after how many milliseconds to look again."""
@@ -439,7 +481,7 @@ _TURNS = _Turns()
 
 
 async def answer(request: Request) -> Response:
-    """Say how many pieces are done, and when to look again; an empty answer sends the browser the long way."""
+    """Return the number of finished pieces and the time of the next look; an empty answer reruns the fragment."""
     asking = _ASKINGS.get(request.path_params["token"])
     progress = None if asking is None else asking.progress
     if progress is None:
@@ -457,7 +499,8 @@ def _runs(source: Source, jobs: Sequence[Job], answers: Answers) -> dict[Hashabl
 def _of_session(key: str) -> _Asking:
     name = f"{_SESSION}:{key}"
     asking: _Asking | None = st.session_state.get(name)
-    if asking is None:  # a token takes a while
+    # Making a token takes a while.
+    if asking is None:
         asking = st.session_state[name] = _Asking()
     _ASKINGS[asking.token] = asking
     return asking

@@ -1,8 +1,9 @@
-"""Bands of the stage's strip of losses: what runs with other noise lose at each value of the privacy slider.
+"""Bands of the stage's strip of losses: losses of runs with other noise at each value of the privacy slider.
 
-They are the curator's, and made of teaching runs on public sets alone. Uploaded and drawn records, secret noise and the
-public have none: each run would be one more release. The noise is the same at every value and whatever the page's
-noise seed is, so that sessions share them. Those of pages as they open are shipped: `python -m tests.shipped_bands`.
+Bands are for the curator only, and come from teaching runs on public sets alone. Uploaded records, drawn records,
+secret noise and the public view have no bands, because each run would be one more release. The bands' noise is the same
+at every value and for every noise seed of the page, so sessions share the bands. The bands of pages as they open are
+shipped: `python -m tests.shipped_bands`.
 """
 
 import json
@@ -26,8 +27,10 @@ from dpviz.ui.runs import Noise, RunRequest, scalars, words_of
 from dpviz.ui.server import ahead
 from dpviz.ui.server.ahead import Bands, Draw
 
-Request: TypeAlias = Callable[[float], RunRequest]  # value of the slider -> run; raises ValueError
-FILE = ASSETS / "bands.json"  # page -> value of the slider -> band
+# Value of the slider -> run. Raises ValueError.
+Request: TypeAlias = Callable[[float], RunRequest]
+# Page -> value of the slider -> band.
+FILE = ASSETS / "bands.json"
 _OWN, _TOLD = "dpviz:bands", "dpviz:bands-told"
 
 
@@ -43,17 +46,18 @@ class LossBands:
 
     @property
     def page(self) -> str | None:
-        """Names data, method and knobs, but neither ε nor the noise's seed; None where no value has a band."""
+        """Hash of data, method and knobs, without ε and the noise's seed; None if no value has a band."""
         if self.public or self.source.own or self.noise.secret:
             return None
-        for value in reversed(self.values):  # the highest is the knob's own: a link's value stands between
+        # The highest value is the knob's own. A link's value lies between the knob's values.
+        for value in reversed(self.values):
             with suppress(ValueError):
                 asked = self.request(value)
                 return _hashed(self.source.key, asked.algorithm.name, scalars(asked.params))
         return None
 
     def offered(self) -> Bands | None:
-        """Return what tells the band at any of the values, None where there is none."""
+        """Return the source of the bands at all values, or None if there are no bands."""
         page = self.page
         if page is None:
             return None
@@ -72,9 +76,9 @@ class LossBands:
         return Bands(_hashed(page, self.values), ask)
 
     def ahead(self, draw: Draw, key: str) -> dict[str, Any]:
-        """Offer to `draw` at the values of the slider of that key, with their bands; return what the browser must know.
+        """Offer to `draw` at the values of the slider of that key, with their bands; return the browser's options.
 
-        What is known of the bands is told once.
+        The bands that are already known are sent only once.
         """
         first, known = self.offered(), None
         address = ahead.offer(self.values, draw, first)
@@ -84,7 +88,7 @@ class LossBands:
         return {"address": address, "slider": key, "move": last_move(key), "bands": bands, "known": known}
 
     def computed(self) -> list[Band | None]:
-        """Compute the bands here and now, for a page without a server; None where there is none.
+        """Compute the bands here and now, for a page without a server; None for values without a band.
 
         Every band is of all runs, however long they take, so that equal pages have equal bands.
         """
@@ -105,7 +109,7 @@ class LossBands:
         return [None if each is None else find(value, each) or None for value, each in asked]
 
     def _question(self, page: str, value: float) -> LossQuestion | None:
-        """Return the question for the background process, None where the value is impossible."""
+        """Return the question for the background process, or None if the value is impossible."""
         try:
             asked = self.request(value)
         except ValueError:

@@ -31,7 +31,7 @@ DEPLOYMENTS: tuple[tuple[float, str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What the last run passed and answered, and the reader's move that the page has overruled since."""
+    """Value and answer of the last run, and the reader's move that the page has overruled since."""
 
     start: int
     index: int
@@ -67,7 +67,8 @@ def epsilon_slider(
     ends = {"left": LEFT, "right": RIGHT}
     data = _slider(st.session_state.get(key), key, value, label, values, marks=marks, note=note, hint=hint, **ends)
     data["help"] = help
-    _EPSILON(data=data, key=key, on_moved_change=lambda: None)  # read after the run starts again
+    # The value is read after the run starts again.
+    _EPSILON(data=data, key=key, on_moved_change=lambda: None)
     return float(data["values"][data["index"]])
 
 
@@ -84,7 +85,7 @@ def _slider(
     note: Sequence[str],
     hint: str,
 ) -> dict[str, Any]:
-    """Return what the browser draws a slider from; `message` is its component's untrusted state."""
+    """Return the data from which the browser draws a slider; `message` is the component's untrusted state."""
     choices = tuple(float(choice) for choice in values)
     if not choices:
         raise ValueError("The slider had no values, but it needs at least one.")
@@ -122,7 +123,7 @@ def _slider(
 
 
 def drawn_slider(key: str) -> Mapping[str, Any] | None:
-    """Return what the browser was sent of the slider of that key when it was drawn last, None before."""
+    """Return the data of the last drawing of the slider of that key, or None before the first one."""
     data: Mapping[str, Any] | None = st.session_state.get(f"{key}:drawn")
     return data
 
@@ -163,12 +164,14 @@ def _last_mover(memory: _Memory | None, start: int, answer: tuple[int, float] | 
 
 
 def wanted_key(key: str) -> str:
-    """Return where in the session's state it stands that the slider shall move."""
+    """Return the session-state key of the request to move the slider."""
     return f"{key}:wanted"
 
 
-LONGEST_ROW = 36  # characters of all choices together; longer ones become a list
-WIDEST_SLIDER = 100  # whole numbers; a longer range is typed
+# Characters of all choices together. Longer choices become a list.
+LONGEST_ROW = 36
+# Number of whole numbers on a slider. Values of a longer range are typed.
+WIDEST_SLIDER = 100
 
 
 def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> Any:
@@ -190,7 +193,8 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
                 knob.label, list(labels), format_func=labels.__getitem__, required=True, width=width, **options
             )
     elif knob.kind == "int" and knob.high - knob.low > WIDEST_SLIDER and knob.unit != "degrees":
-        step = 100 if knob.unit == "records" else 1  # the buttons of a size move it visibly, those of a seed by one
+        # The buttons of a size move it visibly, the buttons of a seed by one.
+        step = 100 if knob.unit == "records" else 1
         st.number_input(knob.label, int(knob.low), int(knob.high), step=step, **options)
     elif knob.kind == "int":
         st.slider(knob.label, int(knob.low), int(knob.high), step=1, **options)
@@ -240,7 +244,8 @@ def fill(knob: Knob, contents: Mapping[str, Callable[[], object]]) -> None:
 
 def picked(knob: Knob, names: Sequence[str]) -> int:
     """Draw a list of `names` for a whole-number knob that is an index into them."""
-    if state.value(knob) not in range(len(names)):  # there were more names before
+    # The list was longer before.
+    if state.value(knob) not in range(len(names)):
         state.remember(knob, knob.default)
     if hiding.hides(knob.name):
         return int(state.value(knob))
@@ -257,7 +262,7 @@ def _tied(knob: Knob) -> dict[str, Any]:
     key = state.tie(state.widget_key(knob.name), value, chosen=state.is_chosen(knob))
 
     def remember() -> None:
-        """Keep what the reader chose; nothing at all is no choice, nor is a name that a list no longer has."""
+        """Keep the reader's choice; an empty choice does not count, nor does a name that a list no longer has."""
         chosen = state.take_choice(state.widget_key(knob.name), key)
         if chosen is not None and not (knob.kind == "int" and isinstance(chosen, str)):
             state.remember(knob, chosen)

@@ -25,7 +25,8 @@ from dpviz.ui.server import ahead
 from dpviz.ui.stage import follow_choice
 
 STYLE = f"<style>{text('style.css')}</style>"
-CHART_HEIGHT = 170  # CSS pixels
+# CSS pixels.
+CHART_HEIGHT = 170
 MOST_SEED = 2**31 - 1
 DESCRIBE = "Describe your data above: a file, its columns, their public bounds. Or take another set under Data."
 
@@ -73,22 +74,32 @@ class PageFrame:
     """
 
     source: Source
-    public: bool  # whether the public is looking
-    insider: str  # whoever sees more than the public
-    again: DeltaGenerator  # new noise: in the navigation
-    first: DeltaGenerator  # what is run, and
-    more: DeltaGenerator  # all other knobs: behind "More"
+    # True if the public is looking.
+    public: bool
+    # Name of the viewer who sees more than the public.
+    insider: str
+    # New noise, in the navigation.
+    again: DeltaGenerator
+    # Knobs that choose what is run.
+    first: DeltaGenerator
+    # All other knobs, behind "More".
+    more: DeltaGenerator
     problems: DeltaGenerator
-    stage: DeltaGenerator  # finding, instrument, guarantee and picture
-    release: DeltaGenerator  # the step that releases own records
-    numbers: DeltaGenerator  # facts, under the stage
+    # Finding, instrument, guarantee and picture.
+    stage: DeltaGenerator
+    # The step that releases own records.
+    release: DeltaGenerator
+    # Facts, under the stage.
+    numbers: DeltaGenerator
     charts: DeltaGenerator
-    card: DeltaGenerator  # the guarantee in full, which "Details" opens
-    more_pictures: DeltaGenerator  # tabs
+    # The full guarantee, which "Details" opens.
+    card: DeltaGenerator
+    # Tabs.
+    more_pictures: DeltaGenerator
 
     @property
     def dataset(self) -> Dataset:
-        """The source's."""
+        """The data set of the source."""
         return self.source.dataset
 
 
@@ -101,11 +112,11 @@ def start(
     insider: str = "Curator",
     public_picture: bool = True,
 ) -> PageFrame:
-    """Draw the row of data and menus, and make the places; stops while there is no data.
+    """Draw the row of data and menus, and make the places; stop while there is no data.
 
-    `data` names the set that the page opens with, `own` are sets that only this page has, `insider` is whoever
-    sees more than the public. The choice of who looks stands below the picture. Without a `public_picture` the public
-    has nothing to look at, nor to save.
+    `data` names the set that the page opens with, `own` are sets that only this page has, and `insider` is the viewer
+    who sees more than the public. The choice of the audience is below the picture. Without a `public_picture`, the
+    public has nothing to see and nothing to save.
     """
     ahead.withdraw()
     state.begin()
@@ -115,7 +126,8 @@ def start(
         keep(None)
     dress()
     follow_choice("audience", AUDIENCE)
-    with st.container(key="dpviz-title"):  # for screen readers: the navigation says it
+    # The title is for screen readers, because the navigation shows it.
+    with st.container(key="dpviz-title"):
         st.title(title, anchor=False)
     row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="dpviz-row")
     problems = st.container(key="dpviz-problems")
@@ -124,14 +136,17 @@ def start(
     source, described = pick(row, form, public=public, default=data, own=own)
     state.note_whether_blank(source is None)
     if source is None:
-        if not answers.expected_file():  # else the message above says which file is missing
+        # Otherwise the message above names the missing file.
+        if not answers.expected_file():
             form.info(DESCRIBE)
         if not hiding.hides("export"):
-            with form:  # the menus need data
+            # The menus need data.
+            with form:
                 menu.draw_import()
         show_problems(problems)
         context = get_script_run_ctx()
-        if context is not None:  # a run that is stopped keeps the fragments of the one before, and a timer runs them
+        # A run that stops here keeps the fragments of the run before, and a timer runs them.
+        if context is not None:
             context.fragment_storage.clear()
         st.stop()
     with row:
@@ -203,7 +218,8 @@ def view(frame: PageFrame, *, solid: bool = False) -> View:
         if solid and controls.control(SOLID) == "solid":
             chosen = [controls.picked(knob, names) for knob in (x, y, z)]
             features: list[int] = []
-            for feature in chosen:  # one that is chosen twice gives way to the next
+            # A feature that is chosen twice gives way to the next.
+            for feature in chosen:
                 while feature in features:
                     feature = (feature + 1) % d
                 features.append(feature)
@@ -220,7 +236,7 @@ def view(frame: PageFrame, *, solid: bool = False) -> View:
 
 
 def _describe(dataset: Dataset, *, public: bool) -> None:
-    """Say what was loaded; how many records there are, and how many lay outside the box, is the curator's."""
+    """Show the data that were loaded. Curator only: the number of records, and the number outside the box."""
     parts = [f"{dataset.d} {'feature' if dataset.d == 1 else 'features'}"]
     if not public:
         parts.insert(0, f"{dataset.n:,} records")
@@ -278,7 +294,8 @@ def dress(*styles: str) -> None:
 def words_page(title: str, lead: str) -> Iterator[None]:
     """Draw a page's title and lead, then what is drawn inside, then the messages that came up; terms in `lead` open."""
     ahead.withdraw()
-    keep(None)  # nothing of the page before
+    # Keep nothing of the page before.
+    keep(None)
     state.begin()
     dress()
     with st.container(key="dpviz-words", gap="small"):

@@ -1,6 +1,7 @@
-"""What a link hides for a class: `hide=` names knobs, or groups of them; the links that the page writes keep it.
+"""Hidden parts of a page for a class. The links that the page writes keep them.
 
-Hiding is no lock: whoever edits the link sees everything. What the public may see is the audience's matter, not this.
+In a link, `hide=` names knobs or groups of knobs. Hiding is not a lock: anyone who edits the link sees everything. The
+audience, not this module, decides what the public may see.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +11,15 @@ import streamlit as st
 from dpviz.ui import state
 
 NAME = "hide"
-TAB = "tab-"  # before the name of one tab
+# Prefix of the name of a tab.
+TAB = "tab-"
 MOST_NAMES = 60
-MOST_TEXT = 1000  # characters of the whole list
+# Characters of the whole list.
+MOST_TEXT = 1000
 _HIDDEN = "dpviz:hidden"
 
-GROUPS = {  # name -> what it takes away
+# Name -> parts that it hides.
+GROUPS = {
     "answers": "right answers of the quiz, and solutions",
     "audience": "the choice of who looks",
     "data": "the choice of data, its gallery, size and shape",
@@ -36,8 +40,10 @@ MEMBERS = {
     "data": ("n", "data_seed"),
     "seeds": ("start_seed", "noise_seed", "secret"),
 }
-PREFIXES = (TAB, "data_")  # of tabs, and of knobs that data sets bring along
-OWN = {"drawing", "home_epsilon", "size"}  # of no method's and no tool's page
+# Prefixes of tabs, and of knobs that come with data sets.
+PREFIXES = (TAB, "data_")
+# Names that belong to no method's page and no tool's page.
+OWN = {"drawing", "home_epsilon", "size"}
 STYLES: Mapping[str, str] = {
     "data": ".st-key-dpviz-data { display: none; }",
     "navigation": ':is([data-testid="stTopNavLinkContainer"], [data-testid="stTopNavSection"], '
@@ -75,7 +81,7 @@ def begin() -> None:
 
 
 def hides(name: str) -> bool:
-    """Say whether a knob, a group or a tab is taken away."""
+    """Return True if a knob, a group or a tab is hidden."""
     hidden: frozenset[str] = st.session_state.get(_HIDDEN, frozenset())
     if name in hidden:
         return True
@@ -90,7 +96,7 @@ def tabs_left(names: Sequence[str]) -> list[str]:
 
 
 def unknown_names(controls: frozenset[str]) -> list[str]:
-    """Return the names of the link that are no control's, on this page or another one."""
+    """Return the names in the link that belong to no control, on this page or a different one."""
     return [name for name in state.never_asked() if not _is_name(name, controls)]
 
 

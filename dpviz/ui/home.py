@@ -46,17 +46,22 @@ EPSILON = Knob(
     20.0,
     log=True,
 )
-COMPARE = "Compare methods"  # beside a navigation that is open it is not seen
+# Not seen beside a navigation that is open.
+COMPARE = "Compare methods"
 START = f"Learn: {len(NAMES)} short chapters"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}
-BELOW = 116  # CSS pixels that the methods' thumbnails take on the first screen
+# CSS pixels that the methods' thumbnails take on the first screen.
+BELOW = 116
 STILL = "Curator's view of synthetic records: gray marks are secret."
-SIZE = (240, 240)  # pixels of a thumbnail
+# Size of a thumbnail, in pixels.
+SIZE = (240, 240)
 THUMBNAILS = tuple(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
-YOU = (0.57, 0.62)  # near here stands the person that is called you, box units
-START_SEED, NOISE = 5, Noise(112)  # the run that k-means' page opens with
+# Box units. The person who is called "you" is near this point.
+YOU = (0.57, 0.62)
+# The run that k-means' page opens with.
+START_SEED, NOISE = 5, Noise(112)
 _PAGES = "dpviz:pages"
 
 
@@ -68,7 +73,8 @@ def remember(pages: Mapping[str, StreamlitPage]) -> None:
 def show() -> None:
     """Draw the home page."""
     st.html(frame.STYLE)
-    keep(None)  # nothing of the page before
+    # Keep nothing of the page before.
+    keep(None)
     pages: dict[str, StreamlitPage] = st.session_state[_PAGES]
     with st.container(key="dpviz-title"):
         st.title(TITLE, anchor=False)
@@ -78,11 +84,13 @@ def show() -> None:
         with st.container(key="home-methods"):
             for place, name in zip(st.columns(len(THUMBNAILS), gap="small"), THUMBNAILS, strict=True):
                 settings = CATALOGUE[name].thumbnail
-                assert settings is not None  # of THUMBNAILS
+                # THUMBNAILS names only methods that have a thumbnail.
+                assert settings is not None
                 with place, st.container(key=f"method-{name}", gap=None):
                     address = thumbnail_address(name, dark=dark)
                     st.html(f'<img class="dpviz-thumbnail" src="{address}" alt="{escape(settings.alt)}">')
-                    st.page_link(pages[name], label=f"**{pages[name].title}**")  # the sheet spreads it over the picture
+                    # The style sheet spreads the link over the picture.
+                    st.page_link(pages[name], label=f"**{pages[name].title}**")
                     st.caption(settings.question)
     if own := own_data():
         st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
@@ -124,7 +132,8 @@ def _stage() -> None:
 
 
 def _open_attack(page: str, attack: Attack) -> None:
-    state.open_page(page, {**dict([attack.link]), frame.AUDIENCE.name: "curator"})  # who alone sees an attack
+    # Only the curator sees an attack.
+    state.open_page(page, {**dict([attack.link]), frame.AUDIENCE.name: "curator"})
     arrive(attack.picture)
 
 
@@ -140,7 +149,8 @@ def last_frame(epsilon: float) -> Scene:
     run = run_method(_request(epsilon), opening(), NOISE)
     scene = still_of(run.picture())
     words = scene.stage
-    assert words is not None  # every run has them
+    # Every run has words.
+    assert words is not None
     # A ring around one person, which grows as an attacker learns more: nobody else is looked at.
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
     size = 12.0 + ((50.0 if words.risk is None else words.risk.value) - 50.0) / 5.0

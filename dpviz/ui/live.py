@@ -13,14 +13,20 @@ from dpviz.plots.scene import ALIGNMENT, Scene, pack
 from dpviz.ui.server.served import served
 from dpviz.ui.state import Index, Number, read_message, session_value
 
-_PICK_LENGTH = 80  # characters
-_MOST_CORNERS = 256  # of a region
+# Characters of a layer's pick name.
+_PICK_LENGTH = 80
+# Corners of a region.
+_MOST_CORNERS = 256
 _LIVE = served("live", styles=("streamlit", "picture"))
-session_name = session_value("dpviz:session", lambda: token_hex(8))  # for the browser
-_CLICKS = "dpviz:clicks"  # the last ones that pages have followed
-_ARRIVING = "dpviz:arriving"  # the key of a picture that a link has led to and that is not on the screen yet
+# Name of the session, for the browser.
+session_name = session_value("dpviz:session", lambda: token_hex(8))
+# The last clicks that pages have followed.
+_CLICKS = "dpviz:clicks"
+# The key of a picture that a link has led to and that is not on the screen yet.
+_ARRIVING = "dpviz:arriving"
 
-Region = tuple[tuple[float, float], ...]  # a polygon's corners, scene coordinates
+# Corners of a polygon, scene coordinates.
+Region = tuple[tuple[float, float], ...]
 Corners = Annotated[tuple[tuple[Number, Number], ...], Len(3, _MOST_CORNERS)]
 Turn = Annotated[Number, Ge(-180), Le(180)]  # degrees
 Tilt = Annotated[Number, Ge(-90), Le(90)]
@@ -28,16 +34,24 @@ Tilt = Annotated[Number, Ge(-90), Le(90)]
 
 @dataclass(frozen=True, slots=True)
 class LiveState:
-    """What the reader did to the picture; frame, zoom and play state stay in the browser."""
+    """Reader's actions on the picture. Frame, zoom and play state stay in the browser."""
 
-    selected: int | None = None  # the cluster seen alone
-    picked: str | None = None  # `Layer.pick` of the layer clicked last
-    pick_count: int = 0  # grows with each click on such a layer, so that a page can tell a new click from an old one
-    picked_mark: int | None = None  # which of that layer's marks was clicked; None for its words in the legend
-    region: Region = ()  # corners of what was selected by box or lasso, scene coordinates
-    region_number: int = 0  # grows with each selection
-    turned: tuple[float, float] | None = None  # yaw and pitch, degrees, that a solid picture was turned to last
-    turn_count: int = 0  # grows with each turn
+    # The cluster that is seen alone.
+    selected: int | None = None
+    # `Layer.pick` of the layer that was clicked last.
+    picked: str | None = None
+    # Grows with each click on such a layer, so that a page can tell a new click from an old one.
+    pick_count: int = 0
+    # Index of the clicked mark of that layer; None if its words in the legend were clicked.
+    picked_mark: int | None = None
+    # Corners of the selection by box or lasso, scene coordinates.
+    region: Region = ()
+    # Grows with each selection.
+    region_number: int = 0
+    # Yaw and pitch, in degrees, to which a solid picture was turned last.
+    turned: tuple[float, float] | None = None
+    # Grows with each turn.
+    turn_count: int = 0
 
 
 def live(
@@ -63,7 +77,8 @@ def live(
     before = read_state(st.session_state.get(key), visible)
     options: dict[str, object] = {"key": key, "height": height, "query": query, "follow": follow}
     options |= {"fits": fits, "named": not plain, "plain": plain}
-    if query is not None:  # of another session, as after a restart of the server, the browser takes no other address
+    # The browser takes no address from a different session, for example after a restart of the server.
+    if query is not None:
         options["session"] = session_name()
     options |= {"selected": before.selected, "picks": before.pick_count}
     if st.session_state.get(_ARRIVING) == key:
@@ -79,7 +94,7 @@ def arrive(key: str) -> None:
 
 
 def clicked(picture: LiveState | None, key: str) -> bool:
-    """Say whether the reader has clicked a layer, once for each click and `key`."""
+    """Return True if the reader has clicked a layer, once for each click and `key`."""
     clicks: dict[str, int] = st.session_state.setdefault(_CLICKS, {})
     if picture is None or picture.picked is None or picture.pick_count == clicks.get(key):
         return False

@@ -10,8 +10,10 @@ class Moved:
     """The nearest place to a removed one."""
 
     sentence: str
-    query: Mapping[str, str] = field(default_factory=dict)  # parameters that the link gets, unless it names them
-    page: str = ""  # "" keeps the page of the link
+    # Parameters that the link gets, unless it names them.
+    query: Mapping[str, str] = field(default_factory=dict)
+    # New page; "" keeps the page of the link.
+    page: str = ""
 
 
 # A value of None stands for every value of that parameter. Add a row when you remove a page, a tab or a control. A row
@@ -41,8 +43,10 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
         ("relief", "surface"): Moved("The landscape is now shown as shaded relief only.", page="morse"),
         ("relief", None): Moved(""),
         ("term", "ledger"): Moved("The ledger of a run is now called its spending.", {"term": "spending"}),
-        ("step", None): Moved(""),  # of a lesson, which has its own sentence
-        **dict.fromkeys((("spend", None), ("n_runs", None)), Moved("")),  # of the tab “All methods”
+        # Step of a lesson, which has its own sentence.
+        ("step", None): Moved(""),
+        # Parameters of the tab “All methods”.
+        **dict.fromkeys((("spend", None), ("n_runs", None)), Moved("")),
         **{
             (tab, "reproduction"): Moved("The papers’ tables are now in the documentation.")
             for tab in ("tab", "below", "under")
@@ -50,7 +54,8 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
         ("compare_tab", "grid"): Moved(
             "Compare no longer varies a second parameter. Change it on the method’s page, or run a sweep in Python."
         ),
-        ("compare_by", None): Moved(""),  # of the same tab
+        # Parameter of the tab “All methods”.
+        ("compare_by", None): Moved(""),
         ("compare_tab", "years"): Moved(
             "Compare no longer reads another year’s file. Open one file after the other, and compare their reports."
         ),

@@ -16,11 +16,16 @@ from dpviz.stories.panel import facts as facts
 from dpviz.stories.panel import is_right, stacked
 from dpviz.ui import hiding
 
-WHY = "dpviz-why"  # the id of what "Details" opens
-_NUMBER = re.compile(r"\(?[εδρ] = [^\s,]+|per \d\S* \S+")  # in which no line ends
-_SPREADSHEET_NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( [^\W\d_]+| ?%)?", re.IGNORECASE)  # or with a unit
-_SHORT = re.compile("[A-Z].*[A-Z]")  # of an abbreviation
-MOST_TEXTS = 512  # texts that are remembered with their terms: a slider's move shows the same ones; ours
+# Id of the element that "Details" opens.
+WHY = "dpviz-why"
+# Text in which no line ends.
+_NUMBER = re.compile(r"\(?[εδρ] = [^\s,]+|per \d\S* \S+")
+# Number, perhaps with a unit.
+_SPREADSHEET_NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?( [^\W\d_]+| ?%)?", re.IGNORECASE)
+# Pattern of an abbreviation.
+_SHORT = re.compile("[A-Z].*[A-Z]")
+# Texts that are remembered with their terms, because a slider's move shows the same ones. Our choice.
+MOST_TEXTS = 512
 COIN = "Before the release, or with a coin: 50 in 100. The attacker may know every other record."
 
 
@@ -29,7 +34,8 @@ def sentence(finding: Sentence, *, public: bool) -> None:
     text = finding.public if public else finding.curator
     short = ((words, term if _SHORT.search(words) else "") for words, term in noticed(text))
     html = _with_terms(short)
-    st.html(f'<p class="dpviz-sentence dpviz-headline">{html}</p>')  # the browser has it read out at rest
+    # The browser has the sentence read out when the page is at rest.
+    st.html(f'<p class="dpviz-sentence dpviz-headline">{html}</p>')
 
 
 def side(*parts: str) -> None:

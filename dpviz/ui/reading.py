@@ -15,14 +15,15 @@ from dpviz.ui.asking import after_picture
 from dpviz.ui.export.files import recipe
 from dpviz.ui.runs import MethodScreen, latest
 
-CHOICE = ("read", "Read")  # of a page's tabs
+# Choice among a page's tabs.
+CHOICE = ("read", "Read")
 NOTHING = "There is no picture to write down: the place of the picture says why."
 ROUNDED = "Numbers of the picture above, in three digits; ≈ where digits are left out. Move a knob, and they follow."
 CODE = "The calls behind the picture above. Export saves the whole script; with secret noise it draws other noise."
 
 
 def fill(knob: Knob, name: str, contents: Mapping[str, Callable[[], None]]) -> None:
-    """Draw a page's tabs with this one among them, and fill the open one; `name` is the page's."""
+    """Draw a page's tabs with this one among them, and fill the open one; `name` is the name of the page."""
     controls.fill(knob, {**contents, CHOICE[0]: lambda: draw_tab(name)})
 
 
@@ -35,7 +36,8 @@ def draw_tab(name: str) -> None:
     screen, page = latest(), CATALOGUE[name].reading
     if page is None:
         return
-    assert screen is None or isinstance(screen, MethodScreen)  # a method's page
+    # The page belongs to a method.
+    assert screen is None or isinstance(screen, MethodScreen)
     parts: list[FormulaPart] = []
     code = ""
     if screen is not None:
@@ -52,7 +54,8 @@ class FormulaPart:
 
     title: str
     formulas: Sequence[Formula]
-    words: Mapping[str, str]  # what symbols stand for
+    # Meanings of the symbols.
+    words: Mapping[str, str]
 
 
 def article(
@@ -64,9 +67,9 @@ def article(
     *,
     picture: str = "",
 ) -> None:
-    """Draw how the picture is read and misread, its formulas, its code, its papers, and the glossary.
+    """Draw the picture's right and wrong readings, its formulas, its code, its papers, and the glossary.
 
-    Without `parts` there is no picture.
+    Without `parts`, there is no picture.
     """
     if picture:
         st.html(

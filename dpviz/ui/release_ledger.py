@@ -40,7 +40,8 @@ from dpviz.ui.server.served import served
 
 KEY = "dpviz-ledger"
 _KEPT = served("release_ledger", styles=("address",))
-_FILES = "dpviz:released-files"  # of each people's releases by their settings, oldest first
+# Files of each people's releases by their settings, oldest first.
+_FILES = "dpviz:released-files"
 _step_names = state.session_value("dpviz:release-step-names", dict[Hashable, str])
 _files = state.session_value(_FILES, dict[Hashable, dict[Hashable, ReleaseFiles]])
 
@@ -65,10 +66,11 @@ QUESTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """The records that this session released something of; a curator's, never sent."""
+    """Records about which this session released something. Curator only, never sent."""
 
     people: Hashable
-    name: str  # of the file
+    # Name of the file.
+    name: str
     columns: frozenset[str]
 
     @classmethod
@@ -83,17 +85,19 @@ class _Session:
     """All releases that a session knows of, and the reader's answers about them."""
 
     ledger: ReleaseLedger = field(default_factory=ReleaseLedger)
-    origins: dict[str, _Origin] = field(default_factory=dict)  # of this session's own releases, by id
+    # Origins of this session's own releases, by id.
+    origins: dict[str, _Origin] = field(default_factory=dict)
     # Of people, the ids of releases by whether they are about the same people.
     answers: dict[Hashable, dict[str, bool]] = field(default_factory=dict)
-    forgotten: set[str] = field(default_factory=set)  # ids
+    # Ids of forgotten releases.
+    forgotten: set[str] = field(default_factory=set)
 
     def is_own(self, source: Source, entry: ReleaseEntry) -> bool:
-        """Return whether this session released the entry of these very records."""
+        """Return True if this session released the entry about these very records."""
         return entry.id in self.origins and self.origins[entry.id].people == source.people
 
     def split(self, source: Source) -> tuple[ReleaseLedger, ReleaseLedger]:
-        """Return the releases that count for these people, and those that the reader said are about other people."""
+        """Return the releases that count for these people, and the releases the reader said are about other people."""
         answers = self.answers.get(source.people, {})
         counted: list[ReleaseEntry] = []
         others: list[ReleaseEntry] = []
@@ -102,7 +106,7 @@ class _Session:
         return ReleaseLedger(tuple(counted)).for_person(source.dataset.rows_per_person), ReleaseLedger(tuple(others))
 
     def unanswered(self, source: Source) -> ReleaseLedger:
-        """Return the releases of which nobody has said whether they are about these people."""
+        """Return the releases for which nobody has said if they are about these people."""
         answers = self.answers.get(source.people, {})
         known = self.ledger.entries
         return ReleaseLedger(tuple(each for each in known if not self.is_own(source, each) and each.id not in answers))
@@ -131,12 +135,12 @@ def add_entry(source: Source, entry: ReleaseEntry) -> None:
 
 
 def _settings(source: Source, request: RunRequest) -> tuple[Hashable, ...]:
-    """Return what a release follows from, beside its noise: not what is looked at."""
+    """Return the inputs that a release follows from, besides its noise. The view is not one of them."""
     return (source.key, request.algorithm.name, runs.scalars(request.params))
 
 
 def take_imported(ledger: ReleaseLedger) -> None:
-    """Add the releases of imported settings to the session's, and say so."""
+    """Add the releases of imported settings to the session's releases, and report it."""
     new = _session().join(ledger.carried())
     if new.entries:
         state.report(
@@ -201,10 +205,11 @@ def _ask_again(source: Source) -> None:
 
 
 def spent_words(ledger: ReleaseLedger) -> str:
-    """Say in a few words what a ledger's entries spend together; what nothing is proved of is said, not left out."""
+    """Describe in a few words the total that a ledger's entries spend, including entries without a proof."""
     adjacency = Adjacency.ADD_REMOVE
     if any(each.proved is not None and each.proved.adjacency is Adjacency.REPLACE for each in ledger.entries):
-        adjacency = Adjacency.REPLACE  # both kinds have a sum there
+        # Both kinds have a sum under this adjacency.
+        adjacency = Adjacency.REPLACE
     total = ledger.total_basic(adjacency)
     n_proved = len(ledger.entries) - len(total.uncounted)
     words = f"{_total(total)} in all" if n_proved else ""
@@ -257,7 +262,7 @@ def _total(total: Total | ReleaseEntry) -> str:
 
 
 def describe_status(source: Source, run: AnyRun) -> str:
-    """Return what is said beside a picture of own records: whether it is a release, or may never be one."""
+    """Return the words beside a picture of own records, which state if it is a release or may never be one."""
     if not source.own:
         return ""
     return MARK if TEACHING in run.guarantee.caveats else RELEASED
@@ -326,7 +331,8 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLe
     if st.button("Release", type=kind, disabled=not sure, key=f"release:{name}") and sure:
         try:
             result = runs.release_own(request, source)
-        except ValueError as error:  # the method's own, with this noise
+        # The method raises the error with this noise.
+        except ValueError as error:
             st.error(f"Nothing was released: {state.plain(str(error))}")
             return
         _enter(source, request, result)

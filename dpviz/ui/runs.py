@@ -42,40 +42,47 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.live import session_name
 from dpviz.ui.server.served import served
 
-MOST_SHARED = 256  # fits, references and runs remembered over all sessions
-MOST_PRIVATE = 64  # remembered within one session, for uploaded records
+# Fits, references and runs remembered over all sessions.
+MOST_SHARED = 256
+# Runs remembered within one session, for uploaded records.
+MOST_PRIVATE = 64
 SECRET_BITS = 128
 _SECRET = "dpviz:secret-run"
 _SECRET_SEED = "dpviz:secret-seed"
-_SECRET_RUN_COUNTS = "dpviz:secret-run-counts"  # of public sets, by the people in them
-_OWN_RELEASES = "dpviz:own-releases"  # of own records, by settings
-MAX_OWN_RELEASES = 8  # that a session can look at again
+# Counts of secret runs on public sets, by the people in them.
+_SECRET_RUN_COUNTS = "dpviz:secret-run-counts"
+# Releases of own records, by settings.
+_OWN_RELEASES = "dpviz:own-releases"
+# Releases that a session can look at again.
+MAX_OWN_RELEASES = 8
 
-TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # epsilons whose releases a trail joins
+# Epsilons whose releases a trail joins.
+TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 MOST_TRAIL_RECORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Where a run's noise comes from: a seed that everybody may know, or the operating system; this says which.
+    """Source of a run's noise: a seed that everybody may know, or the operating system.
 
     Secret noise is for public sets, where each picture is one more release. Pictures of a person's own records are
-    teaching runs, until `release_own` draws secret noise for one. Whoever needs a seed beside the picture's asks
-    `seed_for`; nothing else makes or recognizes one.
+    teaching runs, until `release_own` draws secret noise for one. Code that needs a seed besides the picture's seed
+    calls `seed_for`; nothing else makes or recognizes one.
     """
 
-    seed: int | None  # None: secret
+    # None if the noise is secret.
+    seed: int | None
 
     @property
     def secret(self) -> bool:
-        """Whether nobody shall be able to make the noise again."""
+        """Whether nobody may be able to reproduce the noise."""
         return self.seed is None
 
     def seed_for(self, source: Source) -> Seed:
-        """Return the seed of runs beside the picture's: the picture's own, or a secret one of this session.
+        """Return the seed of runs beside the picture: the picture's own seed, or a secret one of this session.
 
-        A secret seed is for these records; other records and `renew_secret` give another one. It is never shown,
-        written or remembered beyond the session.
+        A secret seed is for these records; other records and `renew_secret` give a new one. It is never shown, written
+        or remembered beyond the session.
         """
         if self.seed is not None:
             return Seed(self.seed, secret=False)
@@ -109,11 +116,16 @@ class RunRequest:
     algorithm: AnyAlgorithm
     kind: type[AnyRun]
     params: Any
-    name: str = ""  # where the page's title does not say it
-    fields: Mapping[str, Any] = field(default_factory=dict)  # of the run, such as the record that is looked at
-    trail: tuple[Any, ...] = ()  # the same parameters over `TRAIL`
-    spread: TargetSpread | None = None  # of targets that the page has spread
-    adapt: Callable[[Scene], Scene] = as_it_is  # adds to each picture what only the page knows
+    # Name of the run, if the page's title does not state it.
+    name: str = ""
+    # Fields of the run, such as the record that is looked at.
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    # The same parameters over `TRAIL`.
+    trail: tuple[Any, ...] = ()
+    # Spread of targets that the page has spread.
+    spread: TargetSpread | None = None
+    # Adds to each picture the parts that only the page knows.
+    adapt: Callable[[Scene], Scene] = as_it_is
 
     @property
     def key(self) -> tuple[Hashable, ...]:
@@ -132,7 +144,8 @@ class _Latest:
 
     key: tuple[Hashable, ...]
     result: Result[Release, Step]
-    n_secret_runs: int  # of these records up to this one: each is one more release
+    # Secret runs on these records up to this one. Each is one more release.
+    n_secret_runs: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +157,7 @@ class _Work:
 
 
 def words_of(source: Source) -> Words:
-    """Return what the public knows of the data."""
+    """Return the public description of the data."""
     return Words.from_dataset(source.dataset)
 
 
@@ -193,7 +206,7 @@ def _key_of(request: RunRequest, source: Source, noise: Noise) -> tuple[Hashable
 
 
 def count_secret_runs(source: Source, noise: Noise, place: int) -> int:
-    """Return how many releases of these records the session had made with the secret run on screen; 0 with a seed."""
+    """Return the session's number of releases of these records, up to the one on screen; 0 with a seed."""
     latest = st.session_state.get(_SECRET, {}).get(place) if noise.secret and not source.own else None
     return 0 if latest is None else int(latest.n_secret_runs)
 
@@ -217,7 +230,7 @@ def along(request: Callable[[float], RunRequest]) -> tuple[Any, ...]:
 
 
 def trail_of(source: Source, request: RunRequest, noise: Noise) -> FloatArray | None:
-    """Return where each center stands at other budgets with the same noise, if that noise can be made again."""
+    """Return each center's position at other budgets with the same noise, if that noise can be reproduced."""
     data, seed = source.dataset, noise.seed
     if not request.trail or seed is None or data.n > MOST_TRAIL_RECORDS:
         return None
@@ -237,7 +250,7 @@ def trail_of(source: Source, request: RunRequest, noise: Noise) -> FloatArray | 
 
 
 def scalars(params: Any) -> tuple[Hashable, ...]:
-    """Return the parameters as a small frozen key: what is no scalar by its fingerprint."""
+    """Return the parameters as a small frozen key, with fingerprints for values that are not scalars."""
     return tuple(_scalar(getattr(params, field.name)) for field in dataclasses.fields(params))
 
 
@@ -264,8 +277,9 @@ def release_own(request: RunRequest, source: Source) -> Result[Release, Step]:
 
 
 def find_own_release(request: RunRequest, source: Source) -> Result[Release, Step] | None:
-    """Return the last release of own records with these very settings; None where there is none, or no such records."""
-    if not source.own:  # also the thread that draws ahead of the page, which has no session
+    """Return the last release of own records with these very settings, or None if there is none."""
+    # The thread that draws ahead of the page, which has no session, also ends here.
+    if not source.own:
         return None
     made: dict[Hashable, Result[Release, Step]] = st.session_state.get(_OWN_RELEASES, {})
     return made.get(_key_of(request, source, Noise(None)))
@@ -302,7 +316,8 @@ def _recall(source: Source, key: tuple[Hashable, ...], make: Callable[[], Any]) 
 
 
 def _key(work: _Work) -> str:
-    return repr(work.key)  # one text: the cache takes a tuple apart, which costs more than a look-up should
+    # One text, because the cache takes a tuple apart, which costs more than a look-up should.
+    return repr(work.key)
 
 
 @st.cache_resource(max_entries=MOST_SHARED, show_spinner=False, hash_funcs={_Work: _key})
@@ -334,21 +349,27 @@ class MethodScreen:
     """One picture, or two beside each other, with everything that they follow from."""
 
     source: Source
-    runs: Runs  # the curator's
+    # Curator only.
+    runs: Runs
     curators_scenes: tuple[Scene, ...]
     noise: Noise
     view: View
-    public: bool  # whether the public is looking
-    pairs: state.Pairs  # every knob of the page, also those at their defaults
-    numbers: str = ""  # facts, HTML
-    slider: Mapping[str, Any] | None = None  # as the browser was sent it
+    # True if the public is looking.
+    public: bool
+    # Every knob of the page, including knobs at their defaults.
+    pairs: state.Pairs
+    # Facts as HTML.
+    numbers: str = ""
+    # Data of the slider, as sent to the browser.
+    slider: Mapping[str, Any] | None = None
     # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
     moments: Callable[[], Iterator[PictureState | None]] | None = None
-    request: Callable[[float], RunRequest] | None = None  # of the first picture; raises ValueError
+    # Request of the first picture. Raises ValueError.
+    request: Callable[[float], RunRequest] | None = None
 
     @property
     def scenes(self) -> tuple[Scene, ...]:
-        """What the audience sees: the only pictures that may leave."""
+        """Pictures that the audience sees, the only ones that may leave."""
         if not self.public:
             return self.curators_scenes
         return tuple(scene.public() for scene in self.curators_scenes)
@@ -356,15 +377,19 @@ class MethodScreen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChartScreen:
-    """The pictures of a page that is no single run's, such as Compare's: none, where its audience sees none."""
+    """Pictures of a page with more than one run, such as Compare; none if the page's audience sees none."""
 
     source: Source
-    scenes: tuple[Scene, ...]  # what the audience sees
+    # Pictures that the audience sees.
+    scenes: tuple[Scene, ...]
     public: bool
     pairs: state.Pairs
-    notes: tuple[str, ...]  # lines under a picture that is taken away
-    calls: Calls  # that make the pictures again
-    guarantees: tuple[Mapping[str, object], ...] = ()  # as plain values
+    # Lines under an exported picture.
+    notes: tuple[str, ...]
+    # Calls that make the pictures again.
+    calls: Calls
+    # Guarantees as plain values.
+    guarantees: tuple[Mapping[str, object], ...] = ()
 
 
 OnScreen: TypeAlias = MethodScreen | ChartScreen
@@ -376,12 +401,13 @@ def keep(screen: OnScreen | None) -> None:
 
 
 def latest() -> OnScreen | None:
-    """Return what is on screen."""
+    """Return the screen that is shown now."""
     screen: OnScreen | None = st.session_state.get(SCREEN)
     return screen
 
 
-MOST_CACHED = 2  # the one on screen, and the one that may be asked for next
+# The picture on screen, and the one that may be requested next.
+MOST_CACHED = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -391,7 +417,8 @@ class CachedPicture:
     name: Hashable
     runs: Runs
     scenes: tuple[Scene, ...]
-    packed: tuple[bytes, ...]  # as the audience sees them
+    # Pictures as the audience sees them.
+    packed: tuple[bytes, ...]
 
 
 class PictureCache:
@@ -402,7 +429,7 @@ class PictureCache:
         self._pictures: tuple[CachedPicture, ...] = ()
 
     def recall(self, name: Hashable | None) -> CachedPicture | None:
-        """Return what was drawn under this name, if it is among the last; None never is."""
+        """Return the picture drawn under this name, if it is among the last ones; the name None matches none."""
         return next((picture for picture in self._pictures if name is not None and picture.name == name), None)
 
     def pack(
@@ -440,9 +467,9 @@ def address(query: str, *, key: str = "address") -> None:
 
 
 def follow(pairs: state.Pairs, *, key: str) -> None:
-    """Put what a tab has just moved into the address of what is on screen: the tab runs without the picture.
+    """Put a tab's latest changes into the URL of the screen, because the tab runs without the picture.
 
-    `pairs` are those of the picture's link that are the tab's; names that the link has not are left out.
+    `pairs` are the tab's part of the picture's link. Names that the link does not have are left out.
     """
     screen = latest()
     if screen is None:

@@ -52,16 +52,18 @@ UNRELEASED = (
     "curator makes a release below the picture; everyone sees it at the settings that it was made with."
 )
 GONE = ", or its table is no longer here"
-IMPOSSIBLE = "These knobs are impossible together. Why is not public."  # the reason can name a count
+# The reason can name a count.
+IMPOSSIBLE = "These knobs are impossible together. Why is not public."
 
 
 _TURNS = "dpviz:turns"
-KEYS = (stage.KEY, "other")  # of the pictures on the stage
+# Keys of the pictures on the stage.
+KEYS = (stage.KEY, "other")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slider:
-    """What the privacy slider moves: one method, or two side by side, for each of its values.
+    """Runs that the privacy slider moves: one method, or two side by side, for each of its values.
 
     `requests` raises ValueError for impossible parameters. It may be called outside of the page's run.
     """
@@ -85,9 +87,9 @@ class Screen:
     pairs: state.Pairs
 
     def show(self, request: RunRequest, run: AnyRun, count: Knob | None) -> LiveState | None:
-        """Fill every place with one run; `count` is the knob of a whole number that stands below the picture.
+        """Fill every place with one run; `count` is the knob of a whole number below the picture.
 
-        Returns what the reader did to the picture, None where it could not be drawn.
+        Returns the reader's actions on the picture, or None if the picture could not be drawn.
         """
         frame, view = self.frame, self.view
         drawing.follow(drawn=frame.source.drawn)
@@ -185,7 +187,7 @@ class Screen:
         return name_of(frame.source, tuple(requests), self.noise, self.view, public=frame.public)
 
     def _picture(self, runs: Runs) -> CachedPicture | None:
-        """Draw runs, or recall their pictures; None where that fails, and the place of the picture says why."""
+        """Draw runs, or recall their pictures; None if that fails, with the reason in the picture's place."""
         name = self._name(request for request, _ in runs)
         cached = picture_cache().recall(name)
         if cached is not None:
@@ -243,7 +245,8 @@ class Screen:
             for value in values:
                 try:
                     runs = self._run(self.slider.requests(value))
-                except ValueError:  # this value is impossible beside the other knobs, as the page says there
+                # This value is impossible beside the other knobs, and the page says so there.
+                except ValueError:
                     yield None
                     continue
                 scenes = tuple(scene.public() if frame.public else scene for scene in draw(runs))
@@ -304,10 +307,10 @@ class Screen:
                 st.caption(f"Releases of these records in this session: {count}. Their budgets add up.")
 
     def _without_picture(self, why: str, pairs: state.Pairs | None = None) -> None:
-        """Say why there is no picture, above a stage whose ε can still be moved; the other places are held.
+        """Show the reason there is no picture, above a stage whose ε can still be moved; empty the other places.
 
-        Without a `why` nothing is wrong: there is no release to see.
-        A fragment may only write where the last whole run has written.
+        Without a `why` nothing is wrong: there is no release to see. A fragment may only write where the last whole run
+        has written.
         """
         frame = self.frame
         keep(None)
@@ -332,17 +335,17 @@ class Screen:
 
 
 def unreleased(frame: PageFrame, request: RunRequest) -> bool:
-    """Whether everyone is looking at a file of which no release has these settings: a teaching run is the curator's."""
+    """Return True if everyone looks at a file without a release at these settings; teaching runs are not public."""
     return frame.public and frame.source.uploaded and find_own_release(request, frame.source) is None
 
 
 def _notices(frame: PageFrame, run: Run[object, Release, Step]) -> tuple[str, ...]:
-    """Return what the card says of this very run: for the curator also what exact costs say."""
+    """Return the card's notices about this very run; for the curator, also the notices from exact costs."""
     return (*notices(run.guarantee), *run.public_notices(), *(() if frame.public else run.nonprivate_notices()))
 
 
 def _recolored(frame: PageFrame, run: Run[object, Release, Step]) -> None:
-    """Show a photograph in its own colors and in the private centers'; which pixel got which is the curator's."""
+    """Show a photograph in its own colors and in the private centers' colors. The recoloring is curator only."""
     image = frame.dataset.image
     if image is None or frame.public or (recolored := run.recolored(image.colors.shape)) is None:
         return
@@ -352,7 +355,8 @@ def _recolored(frame: PageFrame, run: Run[object, Release, Step]) -> None:
         recolored,
         caption="Recolored with the released centers (curator view).",
         width="stretch",
-        output_format="PNG",  # a photograph's compression would blur the few colors
+        # A photograph's compression would blur the few colors.
+        output_format="PNG",
     )
 
 

@@ -13,13 +13,15 @@ from dpviz.ui.panel import WHY
 from dpviz.ui.server.served import served
 
 _STAGE = served("stage", styles=("streamlit", "stage", "picture"))
-KEY = "picture"  # of the component, and of its first picture: what other pictures and charts follow
+# Key of the component and of its first picture, which other pictures and charts follow.
+KEY = "picture"
 STATES = ("selected", "picked", "region", "drawn", "turned", "moved", "audience", "count", "open")
-_TAKEN = "dpviz:stage-taken"  # numbers of the clicks that the page has followed
+# Numbers of the clicks that the page has followed.
+_TAKEN = "dpviz:stage-taken"
 
 
 def message(key: str = KEY) -> object:
-    """Return what the reader has done to the stage, as the browser says it: untrusted."""
+    """Return the reader's actions on the stage, as the browser reports them: untrusted."""
     return st.session_state.get(key)
 
 
@@ -29,9 +31,12 @@ class StagePicture:
 
     key: str
     scene: Scene
-    packed: bytes | None = None  # the scene, if that is packed already
-    inspect: Callable[[Region], Sequence[str]] | None = None  # says what is inside a region: the curator's
-    drawing: Mapping[str, object] | None = None  # makes the points drawable
+    # Packed scene, if the scene is packed already.
+    packed: bytes | None = None
+    # Describes the contents of a region. Curator only.
+    inspect: Callable[[Region], Sequence[str]] | None = None
+    # Settings that make the points drawable.
+    drawing: Mapping[str, object] | None = None
 
 
 def draw_stage(
@@ -47,13 +52,13 @@ def draw_stage(
     mark: str = "",
     home: Mapping[str, object] | None = None,
 ) -> LiveState:
-    """Draw the stage, and return what the reader did to its first picture; without pictures ε can still be moved.
+    """Draw the stage, and return the reader's actions on its first picture; without pictures ε can still be moved.
 
-    `public` leaves out all that only the curator may see, before anything travels to the browser. `instrument` is what
-    the slider is drawn from, None where it is hidden; `audience` and `count` are the choices below the picture; `ahead`
-    says how pictures come ahead of the page; `mark` is a sentence about this very picture. With `sweeps` ε moves once
-    by itself on a browser's first visit. `home` has what only the home page has: a question over all, and the ways to
-    begin.
+    `public` leaves out everything that only the curator may see, before anything travels to the browser. `instrument`
+    is the data from which the slider is drawn, or None if it is hidden. `audience` and `count` are the choices below
+    the picture. `ahead` describes how pictures come ahead of the page. `mark` is a sentence about this very picture.
+    With `sweeps`, ε moves once by itself on a browser's first visit. `home` has the parts that only the home page has:
+    a question over all, and the ways to begin.
     """
     options: list[dict[str, object]] = []
     scenes: list[bytes] = []
@@ -96,7 +101,7 @@ def draw_stage(
 
 
 def chosen(name: str, key: str = KEY) -> object:
-    """Return what the reader chose on the stage `key`, once for each click, None without a new one; it is untrusted."""
+    """Return the reader's choice on the stage `key`, once for each click, None without a new one; it is untrusted."""
     pair = state.read_message(message(key), tuple[object, state.Number], name)
     if pair is None:
         return None

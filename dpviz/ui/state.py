@@ -21,12 +21,17 @@ from dpviz.core import Knob, KnobError
 from dpviz.core.knobs import Value
 from dpviz.ui import moved
 
-MOST_TEXT = 80  # characters of a link's value; every value that a knob takes is shorter
-MOST_NAME = 40  # characters of a link's name in a message
-MOST_REPEATED = 5  # names of a link that messages tell of
-ADDRESS_SIGNS = ("://", "w.", "@")  # of http://…, www.… and mail addresses
+# Characters of a link's value. Every value that a knob takes is shorter.
+MOST_TEXT = 80
+# Characters of a link's name in a message.
+MOST_NAME = 40
+# Names of a link that messages report.
+MOST_REPEATED = 5
+# Signs of http://…, www.… and mail addresses.
+ADDRESS_SIGNS = ("://", "w.", "@")
 JOINER = "\u2060"
-MARKUP = re.compile(r"[\\`*{}[\]()<>#+\-.!|$:~]|(?<![^\W_])_|_(?![^\W_])")  # what Markdown reads as more than text
+# Signs that Markdown reads as more than text.
+MARKUP = re.compile(r"[\\`*{}[\]()<>#+\-.!|$:~]|(?<![^\W_])_|_(?![^\W_])")
 _KNOBS = "dpviz:knobs"
 _QUERY = "dpviz:query"
 _PROBLEMS = "dpviz:problems"
@@ -35,28 +40,32 @@ _BLANK = "dpviz:blank"
 _ORIGIN = "dpviz:query-origin"
 _KEPT_PARAMS = "dpviz:staying"
 _JUMP = "dpviz:leap"
-_PICKER = ("dpviz:data-follows", "dpviz:linked-upload")  # of the data picker: it reads its parameters again
+# Keys of the data picker, which reads its parameters again.
+_PICKER = ("dpviz:data-follows", "dpviz:linked-upload")
 _TIED = "dpviz:tied"
 # In a message of the browser, which has no whole numbers of their own.
 Number = Annotated[float, Strict(), AllowInfNan(False)]
 Index = Annotated[Number, Ge(0), Predicate(float.is_integer)]
 T = TypeVar("T")
-Pairs: TypeAlias = Sequence[tuple[str, str]]  # of a link: names and values
+# Names and values of a link.
+Pairs: TypeAlias = Sequence[tuple[str, str]]
 _FORMS: dict[object, TypeAdapter[Any]] = {}
-CLUSTER_NAMES = tuple(f"name_{number}" for number in range(1, 25))  # of a link: what a person calls the clusters
-READ_ELSEWHERE = frozenset(CLUSTER_NAMES) | frozenset(
-    {"data", "hide", "frame", "embed", "embed_options", "term"}
-)  # by no knob
+# Names in a link for a person's names of the clusters.
+CLUSTER_NAMES = tuple(f"name_{number}" for number in range(1, 25))
+# Names in a link that no knob reads.
+READ_ELSEWHERE = frozenset(CLUSTER_NAMES) | frozenset({"data", "hide", "frame", "embed", "embed_options", "term"})
 # Knobs of the tabs under a picture, and the ending of their names on pages that are made from knobs.
 TABS, TAB_ENDING = frozenset({"tab", "below", "under"}), "_tab"
-AUDIENCE = "audience"  # the name of the knob that says who looks
+# Name of the knob that chooses the audience.
+AUDIENCE = "audience"
 
 
 def read_message(message: object, form: type[T], name: str = "") -> T | None:
-    """Return what a browser's component says, or its part `name`; None unless it has the `form`: it is untrusted."""
+    """Return a browser component's message, or its part `name`; None unless it has the `form`: it is untrusted."""
     if name:
         message = message.get(name) if isinstance(message, Mapping) else None
-    if form not in _FORMS:  # making one takes longer than a hundred messages
+    # Making an adapter takes longer than a hundred messages.
+    if form not in _FORMS:
         _FORMS[form] = TypeAdapter(form)
     try:
         found: T = _FORMS[form].validate_python(message)
@@ -66,7 +75,7 @@ def read_message(message: object, form: type[T], name: str = "") -> T | None:
 
 
 def session_value(key: str, make: Callable[[], T]) -> Callable[[], T]:
-    """Return what returns the session's own object under `key`, which `make` makes when it is first wanted."""
+    """Return a getter of the session's own object under `key`, which `make` makes on first use."""
 
     def of_session() -> T:
         try:
@@ -82,8 +91,10 @@ def session_value(key: str, make: Callable[[], T]) -> Callable[[], T]:
 class KnobState:
     """The knobs of a session: one object, because each look into the session's state costs as much as a knob."""
 
-    values: dict[str, Value] = field(default_factory=dict)  # that were chosen or linked, by name
-    names_read: set[str] = field(default_factory=set)  # in the link, on any page
+    # Values that were chosen or linked, by name.
+    values: dict[str, Value] = field(default_factory=dict)
+    # Names that were read in the link, on any page.
+    names_read: set[str] = field(default_factory=set)
     # By name. Two knobs of one name may differ, and then no value of theirs is left out of a link.
     page_defaults: defaultdict[str, set[Value]] = field(default_factory=lambda: defaultdict(set))
 
@@ -94,7 +105,8 @@ _ties = session_value(_TIED, dict[str, tuple[int, object, bool]])
 
 def opening_query() -> dict[str, str]:
     """Return the query parameters that this session was opened with; the last one of those with one name."""
-    try:  # each look into the session's state costs as much as reading a knob
+    # Each look into the session's state costs as much as reading a knob.
+    try:
         query: dict[str, str] = st.session_state[_QUERY]
     except KeyError:
         params = st.query_params
@@ -121,12 +133,13 @@ def value(knob: Knob) -> Any:
         session.values[knob.name] = _linked(knob, text)
     try:
         return knob.parse(knob.format(session.values[knob.name]))
-    except KnobError:  # another page's knob of this name has values that this one has not
+    # A different page's knob of this name has values that this one does not have.
+    except KnobError:
         return knob.default
 
 
 def remember(knob: Knob, chosen: Value) -> Any:
-    """Keep `chosen` if the knob offers it; a browser's limits are no limits. Returns what is kept."""
+    """Keep `chosen` if the knob offers it, because a browser's limits do not bind; return the kept value."""
     try:
         parsed = knob.parse(knob.format(chosen))
         if parsed != value(knob):
@@ -147,7 +160,8 @@ def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False, k
     linked = {name: text for name, text in opening_query().items() if name in keep}
     for key in _PICKER if records else ():
         st.session_state.pop(key, None)
-    for key in [key for key in st.session_state if str(key).startswith("given:")]:  # values that sliders offer beside
+    # Keys of values that sliders offer in addition.
+    for key in [key for key in st.session_state if str(key).startswith("given:")]:
         del st.session_state[key]
     st.session_state[_ORIGIN] = origin
     st.session_state.pop(_PROBLEMS, None)
@@ -189,7 +203,7 @@ def note_whether_blank(blank: bool) -> None:
 
 
 def is_blank() -> bool:
-    """Say whether there is nothing that a fragment could be drawn into."""
+    """Return True if there is nothing that a fragment could be drawn into."""
     return bool(st.session_state.get(_BLANK, False))
 
 
@@ -215,7 +229,7 @@ def tie(name: str, value: object, *, chosen: bool = True) -> str:
 
 
 def take_choice(name: str, key: str) -> Any:
-    """Return what the reader chose with the widget `name`, whose key was `key` then."""
+    """Return the reader's choice with the widget `name`, whose key was `key` then."""
     chosen = st.session_state.get(key)
     turn, *_ = _ties().get(name, (0, None, True))
     if key == _key_of(name, turn):
@@ -224,7 +238,7 @@ def take_choice(name: str, key: str) -> Any:
 
 
 def is_chosen(knob: Knob) -> bool:
-    """Say whether the knob stands at a value that a reader, a link or a preset has chosen, not at its default."""
+    """Return True if a reader, a link or a preset has chosen the knob's value, instead of its default."""
     return knob.name in knob_state().values
 
 
@@ -273,7 +287,7 @@ def plain(text: str) -> str:
 
 
 def error(words: object) -> None:
-    """Show what went wrong; a link's or a file's words in it stay words."""
+    """Show an error; a link's or a file's words in it stay words."""
     st.error(plain(str(words)))
 
 
@@ -298,7 +312,7 @@ def set_default(name: str, text: str) -> None:
 
 
 def keep_param(name: str, text: str) -> None:
-    """Add a parameter to every link written from now on; it is no part of the picture. An empty `text` removes it."""
+    """Add a parameter to every later link; it is not part of the picture. An empty `text` removes it."""
     pairs: dict[str, str] = st.session_state.setdefault(_KEPT_PARAMS, {})
     pairs.pop(name, None)
     if text:
@@ -324,7 +338,8 @@ def _follow_moves(query: Mapping[str, str]) -> dict[str, str]:
 
 
 def _linked(knob: Knob, text: str) -> Value:
-    if len(text) > MOST_TEXT:  # no value ends like this, so it is refused below
+    # Every value that ends like this is refused below.
+    if len(text) > MOST_TEXT:
         text = f"{text[:MOST_TEXT]}…"
     try:
         return knob.parse(text)

@@ -70,7 +70,7 @@ class _Connection(asyncio.Protocol):
 
     cycle: _Cycle | None
     transport: asyncio.Transport
-    # If its `read_paused` is set, the server does not read.
+    # Its `read_paused` is True while the server does not read.
     flow: Any
 
 
