@@ -23,7 +23,8 @@ if problem := profile_problem():
     sys.exit(problem)
 
 app = st.App(
-    str(files("dpviz") / "ui" / "server" / "script.py"),  # wherever the package lies
+    # Path of the script, wherever the package is installed.
+    str(files("dpviz") / "ui" / "server" / "script.py"),
     routes=ROUTES,
     lifespan=lifecycle.lifespan,
     middleware=[Middleware(each) for each in MIDDLEWARE],

@@ -27,7 +27,8 @@ Serve the app with the method in FILE.py, which opens first. The file has fit(po
 NO_APP = "The app needs the extra `app`: pip install 'dpviz[app]'."
 NO_SITE = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
 HERE = Path(__file__).resolve().parent
-ENTRANCES = (HERE / "checkout" / "app.py", HERE.parent / "app.py")  # of an installed package, of a clone
+# Entrance of an installed package, and entrance of a clone.
+ENTRANCES = (HERE / "checkout" / "app.py", HERE.parent / "app.py")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problem = ""
     match words:
         case ["experiments", *rest]:
-            from dpviz import experiments  # imports everything, which no other command needs
+            # This import loads everything, which no other command needs.
+            from dpviz import experiments
 
             return experiments.main(rest)
         case ["audit", *rest]:
@@ -62,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if path.suffix == ".py" and path.is_file():
                 # Read by `dpviz.methods.own`; importing that would load the catalogue without the file.
                 os.environ["DPVIZ_METHODS"] = str(path.resolve())
-                from dpviz.methods import WRONG  # the app would load it before it answers
+                # The app would load the methods before it answers.
+                from dpviz.methods import WRONG
 
                 if WRONG:
                     print(*WRONG.values(), sep="\n", file=sys.stderr)

@@ -14,7 +14,8 @@ from dpviz.tables import write_tables
 from dpviz.tools.audit import table as audit
 from dpviz.tools.compare import runs
 
-INTERRUPTED = 130  # a shell's exit code for a program that Ctrl-C ended
+# A shell's exit code for a program that Ctrl-C ended.
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -52,9 +52,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Attack", "Audit", "Comparison", "attack", "audit", "compare", "methods", "sweep"]
 
-MOST_COMPARED = 1 << 26  # numbers of Parquet that are read for costs in memory, half a gigabyte; ours
-HERE = "data"  # what the records of a comparison are called
-BAND = (0.05, 0.95)  # of runs
+# Numbers of Parquet that are read for costs in memory, half a gigabyte. Our choice.
+MOST_COMPARED = 1 << 26
+# Name for the records of a comparison.
+HERE = "data"
+# Quantiles of the runs.
+BAND = (0.05, 0.95)
 
 
 def methods() -> "pd.DataFrame":
@@ -78,9 +81,9 @@ def methods() -> "pd.DataFrame":
 
 
 def _standing(algorithm: AnyAlgorithm) -> tuple[bool, str]:
-    """Return whether a method's defaults are proved, and for which neighbors.
+    """Return True if a method's defaults are proved, and the neighbors of the proof or else of the claim.
 
-    It stands in the committed audit; of a method from outside, a run on synthetic records says it.
+    The committed audit contains both. For a method from outside, a run on synthetic records supplies them.
     """
     (table,) = json.loads(AUDITED.read_text("utf-8"))["tables"]
     row = next((row for row in table["rows"] if row["key"] == algorithm.name), None)
@@ -100,13 +103,17 @@ def _standing(algorithm: AnyAlgorithm) -> tuple[bool, str]:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Confidential):
-    """Runs of several methods on the same records. Costs are exact, so all of it is the curator's."""
+    """Runs of several methods on the same records. Curator only, because costs are exact."""
 
-    rows: "pd.DataFrame"  # a row a run: columns of `dpviz.tools.sweep`
-    names: Mapping[str, str]  # key of a method -> title
-    bounds_public: bool = True  # whether the box was known without the records
+    # One row per run, with the columns of `dpviz.tools.sweep`.
+    rows: "pd.DataFrame"
+    # Key of a method -> title.
+    names: Mapping[str, str]
+    # True if the box was known without the records.
+    bounds_public: bool = True
     feature_names: tuple[str, ...] = ()
-    nonprivate_notices: tuple[str, ...] = ()  # how the data were read, clipped, and what was left out
+    # Notes on reading and clipping the data, and on what was left out.
+    nonprivate_notices: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return methods and features in a line, with a hint at notices about the data, and nothing exact."""
@@ -236,23 +243,29 @@ def _with_dataset(entry: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What many runs of a method show of its claim, on the pair of neighbors on which it looks worst; all synthetic."""
+    """Evidence from many runs about a method's claim, on its worst pair of neighbors; all synthetic."""
 
-    title: str  # of the method
-    claimed: float  # ε of what is proved, else claimed, for these neighbors; inf: nothing
-    verdict: str  # what the runs say of the claim
-    pair: str  # the neighbors in words
-    bound: EpsilonBound  # from the runs, with its confidence
-    words: str  # all of it in one line
+    # Title of the method.
+    title: str
+    # Proved ε, or else claimed ε, for these neighbors; inf without a proof and a claim.
+    claimed: float
+    # Verdict of the runs on the claim.
+    verdict: str
+    # The neighbors in words.
+    pair: str
+    # Lower bound on ε from the runs, with its confidence.
+    bound: EpsilonBound
+    # The whole result in one line.
+    words: str
 
     @property
     def epsilon_lower(self) -> float:
-        """What ε is at least, at 95 % confidence."""
+        """Lower bound on ε, at 95 % confidence."""
         return self.bound.epsilon_lower
 
     @property
     def is_violated(self) -> bool:
-        """Whether the claim is refuted."""
+        """True if the runs refute the claim."""
         return self.verdict == VIOLATION
 
     def __repr__(self) -> str:
@@ -316,14 +329,18 @@ def audit(
 class Attack(Confidential):
     """Rounds of the membership game, and what the guarantee allows in it. The rounds are exact: the curator's alone."""
 
-    title: str  # of the method
-    game: GameScores  # scores of all rounds: for the curator alone
-    budget: Budget  # of what is proved, else claimed, for a record that is replaced
-    nonprivate_words: str  # how well the attacker did, in one line
+    # Title of the method.
+    title: str
+    # Scores of all rounds. Curator only.
+    game: GameScores
+    # Proved budget, or else claimed budget, for a record that is replaced.
+    budget: Budget
+    # The attacker's success, in one line.
+    nonprivate_words: str
 
     @property
     def roc(self) -> Roc:
-        """How often the attacker is right, against how often the alarm is false, at every threshold."""
+        """Rate of the attacker's right answers against the rate of false alarms, at every threshold."""
         return empirical_roc(self.game.inside, self.game.outside)
 
     def figure(self, width: str = "3.3in", *, font_size: float = 8.0) -> Figure:

@@ -29,7 +29,8 @@ from dpviz.ui.live import LiveState
 from dpviz.ui.runs import Noise, RunRequest, run_method
 from dpviz.ui.show import Screen, Slider, unreleased
 
-BUDGET = "epsilon"  # the parameter that the slider moves
+# The parameter that the slider moves.
+BUDGET = "epsilon"
 
 
 def under(name: str, *choices: tuple[str, str]) -> Knob:
@@ -41,24 +42,32 @@ class MethodPage:
     """One drawing of a method's page. Overrides say what is the method's own; everything else has a default here."""
 
     method: AnyMethod
-    data: ClassVar[str] = DEFAULT  # the set that the page opens with
-    own_data: ClassVar[DataCatalog | None] = None  # sets that only this page has
-    insider: ClassVar[str] = "Curator"  # whoever sees more than the public
-    solid: ClassVar[bool] = False  # whether three features can be seen turned
-    reason_is_public: ClassVar[bool] = False  # whether a refusal of the parameters names nothing of the records
-    controls: ClassVar[tuple[Knob, ...]] = ()  # of the page itself, beside those of the parameters
+    # The set that the page opens with.
+    data: ClassVar[str] = DEFAULT
+    # Sets that only this page has.
+    own_data: ClassVar[DataCatalog | None] = None
+    # Name of the viewer who sees more than the public.
+    insider: ClassVar[str] = "Curator"
+    # True if a picture can show three features and be turned.
+    solid: ClassVar[bool] = False
+    # True if a refusal of the parameters reveals nothing about the records.
+    reason_is_public: ClassVar[bool] = False
+    # Knobs of the page itself, in addition to the knobs of the parameters.
+    controls: ClassVar[tuple[Knob, ...]] = ()
 
     frame: PageFrame
     noise: Noise
     view: View
-    meaning: Callable[[float], str]  # of the slider's values, in words
+    # Meaning of the slider's values, in words.
+    meaning: Callable[[float], str]
 
     def __init__(self, method: AnyMethod) -> None:
         """Describe the page of `method`; raises KeyError where its parameters have no knob `epsilon`."""
         self.method = method
         self.knobs = self.parameter_knobs()
         self.budget = self.knobs[BUDGET]
-        self.values: dict[str, Any] = {}  # of parameters, by name
+        # Values of parameters, by name.
+        self.values: dict[str, Any] = {}
         self.adapt: Callable[[Scene], Scene] = two_worlds.adapter(self.tab)
 
     # What a method's own page overrides.
@@ -70,7 +79,7 @@ class MethodPage:
 
     @property
     def tab(self) -> Knob:
-        """What stands under the picture."""
+        """Knob of the tabs under the picture."""
         name = self.method.name
         knob = under(f"{name}_tab", ("runs", "Many runs"), two_worlds.CHOICE, audit_page.CHOICE)
         return knob if self.method.reading is not None else replace(knob, choices=knob.choices[:-1])
@@ -98,11 +107,11 @@ class MethodPage:
         return self.method.Params(**{BUDGET: epsilon}, **self.values)
 
     def fields(self) -> Mapping[str, Any]:
-        """Return what only the page chooses of a run, such as the record that is looked at."""
+        """Return the fields of a run that only the page chooses, such as the record that is looked at."""
         return {}
 
     def note(self) -> Callable[[float], str]:
-        """Return what says in words what a value of the slider means."""
+        """Return a function that puts the meaning of a slider's value into words."""
         if self.frame.dataset.bounds_from_data:
             return not_established
         return allowed if self._is_proved() else unproved
@@ -126,7 +135,7 @@ class MethodPage:
         two_worlds.follow_click(self.frame, picture)
 
     def tabs(self) -> dict[str, Callable[[], None]]:
-        """Return what draws each tab that `tab` may have."""
+        """Return the functions that draw the tabs, one for each choice of `tab`."""
         return {
             "runs": self.many,
             "worlds": lambda: two_worlds.worlds(self.frame, self.worlds(), self.noise, self.view),
@@ -138,7 +147,7 @@ class MethodPage:
         many_runs.many(self.frame, self.request, self.budget, self.noise, self.view)
 
     def worlds(self) -> WorldsTab:
-        """Return what two worlds are told apart by."""
+        """Return the tab that compares the two worlds."""
         return WorldsTab(self.current_request)
 
     # What tabs are drawn with.
@@ -190,7 +199,8 @@ class MethodPage:
                 reading.fill(self.tab, self.method.name, self.tabs())
             else:
                 controls.fill(self.tab, self.tabs())
-        frame.show_problems(page.problems)  # what came up in the open tab
+        # Problems that came up in the open tab.
+        frame.show_problems(page.problems)
 
     def terms(self) -> state.Pairs:
         """Return the words of "How to read it"."""
@@ -232,7 +242,7 @@ class MethodPage:
         return self.request(float(state.value(self.budget)))
 
     def run(self) -> Any:
-        """Return the run that the picture shows, None where there is none: the place of the picture says why."""
+        """Return the run that the picture shows; None if there is none, with the reason in the picture's place."""
         try:
             request = self.current_request()
             return None if unreleased(self.frame, request) else run_method(request, self.frame.source, self.noise)
@@ -240,14 +250,15 @@ class MethodPage:
             return None
 
     def _is_proved(self) -> bool:
-        """Whether a limit is proved with these knobs: a run on no records has the guarantee of all."""
+        """Return True if a limit is proved with these knobs; a run on no records has the guarantee of every run."""
         box = self.frame.dataset.box
         try:
             params = self.params(float(self.budget.default or 1.0))
             result: Result[Release, Step] = self.method.fit(
                 np.empty((0, box.d)), box, params, rng=np.random.default_rng(0)
             )
-        except ValueError:  # it does not run; the picture's place says why
+        # The method does not run, and the picture's place shows the reason.
+        except ValueError:
             return False
         return result.guarantee.proved is not None
 

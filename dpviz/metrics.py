@@ -1,4 +1,4 @@
-"""Utility as numbers: arrays in, floats out. Computed on true records, so every result is the curator's."""
+"""Utility as numbers: arrays in, floats out. Curator only, because every result comes from true records."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ import scipy
 
 from dpviz.core import Centers, FloatArray, Labels, Points
 
-COST_CELLS = 1 << 20  # distances in memory at a time
+# Distances in memory at a time.
+COST_CELLS = 1 << 20
 
 
 def nonprivate_cost(points: Points, centers: Centers, labels: Labels) -> float:
@@ -67,7 +68,8 @@ def nonprivate_costs(points: Points, center_sets: FloatArray) -> FloatArray:
     rows = max(1, COST_CELLS // max(len(centers), 1))
     for first in range(0, len(points), rows):
         part = points[first : first + rows]
-        distances = offsets - 2.0 * (part @ centers.T)  # (rows, S k); |x|^2 is added to the smallest
+        # Shape (rows, S k). |x|^2 is added to the smallest distance.
+        distances = offsets - 2.0 * (part @ centers.T)
         nearest = distances.reshape(len(part), n_sets, k).min(axis=2) + squares[first : first + rows, None]
         totals += np.maximum(nearest, 0.0).sum(axis=0)
     return totals
@@ -75,12 +77,16 @@ def nonprivate_costs(points: Points, center_sets: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How alike two clusterings of the same records are; 1 is the same. Curator only: one is of the true records."""
+    """Agreement of two clusterings of the same records; 1 is the same. Curator only: one is of the true records."""
 
-    ari: float  # adjusted for chance, 0 for independent labels
-    ami: float  # adjusted for chance
-    rand: float  # share of pairs treated alike
-    nmi: float  # normalized mutual information
+    # Adjusted for chance, 0 for independent labels.
+    ari: float
+    # Adjusted for chance.
+    ami: float
+    # Share of pairs treated alike.
+    rand: float
+    # Normalized mutual information.
+    nmi: float
 
 
 def nonprivate_agreement(labels: Labels, reference: Labels) -> Agreement:
@@ -102,11 +108,14 @@ def nonprivate_agreement(labels: Labels, reference: Labels) -> Agreement:
 
 @dataclass(frozen=True, slots=True)
 class InternalScores:
-    """How tight and far apart clusters are, without known classes; NaN for fewer than 2 clusters, or n of them."""
+    """Tightness and separation of clusters, without known classes; NaN for fewer than 2 clusters, or n clusters."""
 
-    calinski_harabasz: float  # > 0, higher is better; grows with n
-    silhouette: float  # in [-1, 1], higher is better; below 0 many records are nearer to another cluster
-    davies_bouldin: float  # > 0, lower is better
+    # > 0, higher is better; grows with n.
+    calinski_harabasz: float
+    # In [-1, 1], higher is better. Below 0, many records are nearer to a different cluster.
+    silhouette: float
+    # > 0, lower is better.
+    davies_bouldin: float
 
 
 def internal_scores(points: Points, labels: Labels) -> InternalScores:
@@ -123,8 +132,8 @@ def internal_scores(points: Points, labels: Labels) -> InternalScores:
 def matched_labels(labels: Labels, reference: Labels) -> Labels:
     """Rename the clusters of `labels` (n,) so that as many records as possible agree with `reference` (n,).
 
-    A record whose matched label differs has flipped. Clusters left without a partner get numbers beyond the
-    reference's; -1 (noise) stays.
+    A record whose matched label differs has flipped. Clusters left without a partner get numbers above the numbers in
+    `reference`. The label -1 (noise) stays.
     """
     names, own = np.unique(labels[labels >= 0], return_inverse=True)
     others, theirs = np.unique(reference[labels >= 0], return_inverse=True)
@@ -143,11 +152,14 @@ def matched_labels(labels: Labels, reference: Labels) -> Labels:
 
 @dataclass(frozen=True, slots=True)
 class Displacement:
-    """How far released records are from the true ones. Curator only. NaN without records."""
+    """Distance of released records from the true records. Curator only. NaN without records."""
 
-    mse: float  # mean over all coordinates of (x - z)^2
-    mae: float  # mean over all coordinates of |x - z|
-    distance: float  # mean of the Euclidean distances |x - z|
+    # Mean over all coordinates of (x - z)^2.
+    mse: float
+    # Mean over all coordinates of |x - z|.
+    mae: float
+    # Mean of the Euclidean distances |x - z|.
+    distance: float
 
 
 def nonprivate_displacement(points: Points, released: Points) -> Displacement:
@@ -175,4 +187,5 @@ def mean_pair_error(points: Points, *, epsilon: float) -> float:
         float(scipy.special.expit(-epsilon * scipy.spatial.distance.cdist(points[first : first + rows], points)).sum())
         for first in range(0, n, rows)
     )
-    return (total - n / 2) / (n * (n - 1))  # each record beside itself adds 1/2
+    # Each record beside itself adds 1/2.
+    return (total - n / 2) / (n * (n - 1))

@@ -40,9 +40,11 @@ from dpviz.ui.server.first import FirstScreen
 from dpviz.ui.server.security import OwnMessages, OwnOrigin, ProfileFilter, SecurityHeaders
 from dpviz.ui.server.uploads import SessionLimit
 
-PAGES = Path(__file__).resolve().parents[1] / "pages"  # of a checkout
+# Pages of a checkout.
+PAGES = Path(__file__).resolve().parents[1] / "pages"
 HOME = "home"
-ACROSS = {  # tools with a page of their own, by its name; other tools are parts of the methods' pages
+# Tools with a page of their own, by the page's name. Other tools are parts of the methods' pages.
+ACROSS = {
     "compare": COMPARE,
     "audit": AUDIT,
     "learn": LEARN,
@@ -50,7 +52,8 @@ ACROSS = {  # tools with a page of their own, by its name; other tools are parts
     "quiz": QUIZ,
     "teach": TEACH,
 }
-_OF_METHODS = {  # a method from outside brings its page in its record
+# A method from outside brings its page in its record.
+_OF_METHODS = {
     "convergent_kmeans": CONVERGENT_KMEANS,
     "dpm": DPM,
     "morse": MORSE,
@@ -59,9 +62,12 @@ _OF_METHODS = {  # a method from outside brings its page in its record
 }
 ICON = ASSETS / "icon.png"
 MEND = "Mend the file, then start `dpviz run` again. All other pages are as they were."
-_OPENED = "dpviz:opened"  # whether a session has opened a page: the first is that of a file of one's own
-_OPENING = threading.BoundedSemaphore(2)  # sessions that open their first page at the same time
-LONGEST_TURN = 10.0  # s that one of them waits for another
+# True if a session has opened a page. The first page is the page of the user's own method file, if there is one.
+_OPENED = "dpviz:opened"
+# Sessions that open their first page at the same time.
+_OPENING = threading.BoundedSemaphore(2)
+# Seconds that one of these sessions waits for its turn.
+LONGEST_TURN = 10.0
 ENDED = "Short links have ended: ask the person who gave you this one for the page's own link."
 ROUTES = (
     ahead.ROUTE,
@@ -71,7 +77,8 @@ ROUTES = (
     Route("/S/{code}", lambda _: PlainTextResponse(ENDED, status_code=410)),
     *classroom.ROUTES,
 )
-MIDDLEWARE = (SecurityHeaders, OwnOrigin, ProfileFilter, SessionLimit, OwnMessages, FirstScreen)  # outermost first
+# Outermost first.
+MIDDLEWARE = (SecurityHeaders, OwnOrigin, ProfileFilter, SessionLimit, OwnMessages, FirstScreen)
 
 
 def run() -> None:
@@ -114,7 +121,8 @@ def _show() -> None:
     home.remember(pages)
     begin(page.url_path, pages)
     query = dict(st.query_params)
-    link = {name: st.query_params.get_all(name) for name in query}  # a name may occur twice
+    # A name may occur twice.
+    link = {name: st.query_params.get_all(name) for name in query}
     target = "" if st.session_state.get(_OPENED) else moved.find_page(query)
     if page.url_path in pages:
         if target not in ("", page.url_path):
@@ -127,14 +135,16 @@ def _show() -> None:
     st.session_state[_OPENED] = True
     for problem in BROKEN.values():
         st.error(problem)
-    hiding.read_link(control_names())  # after the jumps above, which keep the link
+    # After the jumps above, which keep the link.
+    hiding.read_link(control_names())
     panel.meanings()
     above = st.container()
     has_own = bool(own_data())
     waits = not has_own and state.opening_query().get("data", "").startswith(f"{UPLOAD}:")
     tabs.follow(own=has_own, asks=waits)
     page.run()
-    if not page.url_path:  # home has no place for messages of its own
+    # The home page has no place for messages of its own.
+    if not page.url_path:
         frame.show_problems(above)
     if unknown := hiding.unknown_names(control_names()):
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
@@ -152,7 +162,7 @@ def _page(name: str, title: str, *, default: bool = False) -> StreamlitPage:
 
 
 def draw_page(name: str) -> None:
-    """Draw a page by its name: a method's own or one made from its knobs, a tool's, or the home page."""
+    """Draw a page by its name: a method's page, handwritten or made from its knobs, a tool's page, or the home page."""
     hiding.read_link(control_names())
     page = page_of(CATALOGUE[name]) if name in CATALOGUE else ACROSS.get(name)
     if page is not None:

@@ -1,4 +1,4 @@
-"""A live picture in a notebook: the app's own, with its steps and hover; a drawing where there is no front end."""
+"""Live picture in a notebook, with the app's steps and hover, or a drawing if there is no front end."""
 
 from functools import cache
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 from dpviz.assets import module, text
 from dpviz.plots import Scene, pack, svg
 
-_HEIGHT = 480  # CSS pixels
+# CSS pixels.
+_HEIGHT = 480
 _MISSING = "For a live picture: pip install 'dpviz[notebook]'. This one is a drawing."
 
 

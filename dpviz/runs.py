@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "show"]
 
-SAMPLED = 5_000  # records of a sample that the curator's pictures show; ours
-MOST_IN_MEMORY = 1 << 22  # numbers of Parquet that is read as a whole, 34 MB; ours
+# Records of the sample that the curator's pictures show. Our choice.
+SAMPLED = 5_000
+# Numbers of Parquet that is read as a whole, 34 MB. Our choice.
+MOST_IN_MEMORY = 1 << 22
 OF_SAMPLE = "The release is of all records; pictures and costs for the curator are of a sample of them."
 SECRET = "Noise came from the operating system and is not stored: nobody can make it again."
 
@@ -51,7 +53,8 @@ SECRET = "Noise came from the operating system and is not stored: nobody can mak
 def run(
     method: MethodLike,
     data: "Dataset | pd.DataFrame | FloatArray | Chunks | str | Path",
-    /,  # a method can have parameters of these names
+    # Positional only, because a method can have parameters of these names.
+    /,
     *,
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
     features: Sequence[str] | None = None,
@@ -92,7 +95,8 @@ def run(
         dataset = replace(dataset, caveats=caveats, rows_per_person=rows)
     parameters = algorithm.make_params(params)
     rng = SecretGenerator() if seed is None else public_rng(seed)
-    points: Any = dataset.points if records is None else records  # methods that need sums alone take chunks
+    # Methods that need only sums take chunks.
+    points: Any = dataset.points if records is None else records
 
     def price() -> tuple[Guarantee, Sequence[Event]]:
         guarantee, events = price_of(algorithm.fit, dataset.box, parameters)
@@ -135,7 +139,7 @@ def on_data(guarantee: Guarantee, dataset: Dataset) -> Guarantee:
 
 
 def notices_of(dataset: Dataset) -> tuple[str, ...]:
-    """Return how a data set was read, clipped, and what was left out of it. Curator only."""
+    """Return notes on reading and clipping a data set, and on what was left out of it. Curator only."""
     if dataset.nonprivate_notices:
         return dataset.nonprivate_notices
     moved, left_out = dataset.nonprivate_n_clipped, dataset.nonprivate_n_left_out
@@ -232,7 +236,8 @@ def show(
     The live picture needs the extra `notebook`: pip install 'dpviz[notebook]'. Raises TypeError for what has no
     picture, ValueError for a frame that is not there or a release that cannot be drawn alone.
     """
-    from dpviz.estimators import PrivateEstimator  # it loads scikit-learn
+    # This import loads scikit-learn.
+    from dpviz.estimators import PrivateEstimator
 
     view = View() if view is None else view
     if isinstance(result, Run):
@@ -267,7 +272,7 @@ def _run_with(result: Result[Any, Any], data: Dataset | None, params: Any) -> Ru
 
 
 def _of_estimator(fitted: "PrivateEstimator") -> Scene:
-    """Return what a fitted estimator released, in its box: its records are not kept, and so not drawn."""
+    """Return a fitted estimator's release, drawn in its box. Its records are not kept, and so not drawn."""
     from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]  # it ships no types
 
     check_is_fitted(fitted)

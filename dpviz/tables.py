@@ -7,15 +7,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-Cell = str | int | float | None  # None: there is no such figure, and a note says why
+# None if there is no such figure. A note states the reason.
+Cell = str | int | float | None
 
-MAX_BYTES = 20_000_000  # ours; far above any report, below what would fill the memory
+# Our choice: far above any report, and below a size that would fill the memory.
+MAX_BYTES = 20_000_000
 
 T = TypeVar("T")
 
 
 class TablesError(ValueError):
-    """A file is no report; the message says what it is, what a report has, and the way out."""
+    """Error for a file that is not a report.
+
+    The message names the file's contents, a report's contents, and the way out.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,8 @@ class Column:
 
     key: str
     label: str
-    unit: str = ""  # "" for a number without unit, and for text
+    # "" for a number without a unit, and for text.
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +74,14 @@ class Report:
     """The results of one command, which the command, the seed and the versions reproduce."""
 
     title: str
-    source: str  # the paper whose figures stand beside ours
+    # The paper whose figures are shown beside dpviz's figures.
+    source: str
     command: str
     seed: int
-    runs: int  # of each setting, where a table does not say otherwise
-    versions: Mapping[str, str]  # library -> version
+    # Runs of each setting, unless a table states otherwise.
+    runs: int
+    # Library -> version.
+    versions: Mapping[str, str]
     tables: tuple[ResultTable, ...]
 
     def __post_init__(self) -> None:
@@ -132,7 +141,8 @@ def read_tables(path: str | Path) -> Report:
         raise TablesError(f"The tables {name} could not be read ({error.strerror}). {way_out}") from None
     except RecursionError:
         raise TablesError(f"The tables {name} are nested too deep to be a report. {way_out}") from None
-    except ValueError as error:  # no UTF-8, no JSON, or no report
+    # Not UTF-8, not JSON, or not a report.
+    except ValueError as error:
         raise TablesError(f"The tables {name} are no report: {error}. {way_out}") from None
 
 

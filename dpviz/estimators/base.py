@@ -65,7 +65,8 @@ from dpviz.mechanisms import FROM_DATA, SecretGenerator
 from dpviz.solvers import assign
 
 Bounds: TypeAlias = Box | tuple[ArrayLike, ArrayLike] | Literal["data"]
-RandomState: TypeAlias = int | np.random.Generator | None  # and scikit-learn's own kind, which draws a seed
+# Also scikit-learn's own kind, which draws a seed.
+RandomState: TypeAlias = int | np.random.Generator | None
 
 SEEDED = (
     "The noise came from random_state, in floating point: whoever knows or guesses it can take the noise away again."
@@ -79,7 +80,8 @@ CHOSEN = (
     "A search over parameters chooses by exact scores: the budget counts each fit, but no guarantee covers the choice. "
     "Choose on public data."
 )
-WIDTH = 116  # of a docstring's lines
+# Width of a docstring's lines.
+WIDTH = 116
 OWN = {
     "bounds": "Public bounds of the data, ((low, ...), (high, ...)), (low, high) for all features, or a Box. Records "
     'outside are moved onto the wall. "data" takes them from the records, which is not private: it warns, and '
@@ -104,8 +106,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
     rows_per_person: int
 
     n_features_in_: int
-    feature_names_in_: NDArray[np.object_]  # where the records had names
-    box_: Box  # public
+    # Present if the records had names.
+    feature_names_in_: NDArray[np.object_]
+    # Public.
+    box_: Box
     release_: Release
     guarantee_: Guarantee
     epsilon_spent_: float
@@ -120,7 +124,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
             warnings.warn(CHOSEN if is_open() else SEARCHED, PrivacyLeakWarning, stacklevel=3)
         rng: np.random.Generator
         if self.random_state is None:
-            rng = SecretGenerator()  # the operating system's noise, secret and never the same again
+            # Noise from the operating system, secret and never the same again.
+            rng = SecretGenerator()
         elif isinstance(self.random_state, int | np.integer | np.random.Generator):
             rng = np.random.default_rng(self.random_state)
         else:
@@ -161,7 +166,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
 
     @property
     def nonprivate_notices_(self) -> tuple[str, ...]:
-        """How the records of `fit` were clipped: exact, for the curator, and left out of pickles."""
+        """Exact notes on clipping the records of `fit`. Curator only, and left out of pickles."""
         return self._nonprivate_notices
 
     def __getstate__(self) -> dict[str, object]:
@@ -212,7 +217,7 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
 
     @property
     def labels_(self) -> Labels:
-        """Clusters (n,) of the records of `fit`: exact, the curator's, and left out of pickles."""
+        """Clusters (n,) of the records of `fit`. Exact, curator only, and left out of pickles."""
         if "_nonprivate_labels" not in vars(self):
             raise AttributeError(
                 f"{type(self).__name__} has no labels_: fit it first. They are exact, so that pickles and copies leave "
@@ -240,7 +245,7 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: ArrayLike) -> Labels:
-        """Return which released cluster each row of `X` (n, d) belongs to, (n,): it follows from the release and X."""
+        """Return the released cluster of each row of `X` (n, d), as (n,). It follows from the release and `X`."""
         check_is_fitted(self)
         return self._labels(self._records(X, reset=False))
 
@@ -253,7 +258,8 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
 
     def _centers(self, release: Any) -> Centers:
         targets = self.algorithm.targets
-        if targets is not None:  # centers are chosen among public targets by the release
+        # The release chooses centers among public targets.
+        if targets is not None:
             chosen: Any = self._params(self.box_)
             return np.asarray(chosen.targets[targets.selected(release)])
         if self.algorithm.clustered is not None:
@@ -328,7 +334,7 @@ def box_of(bounds: Bounds, points: Points) -> Box:
 
 
 def _is_searched() -> bool:
-    """Whether scikit-learn's model selection is among the callers."""
+    """Return True if scikit-learn's model selection is among the callers."""
     frame = sys._getframe()
     while (above := frame.f_back) is not None:
         frame = above
