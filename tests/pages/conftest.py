@@ -31,7 +31,8 @@ def idle_workshop(monkeypatch):
         give_way=lambda: None,
     )
     monkeypatch.setattr(asking, "background", lambda: idle)
-    monkeypatch.setattr(asking._Asking, "is_seen", True)  # no browser is there to say so
+    # No browser is there to report that the place is in sight.
+    monkeypatch.setattr(asking._Asking, "is_seen", True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,7 +57,8 @@ def unpacked(kept):
         for key, size in read["blobs"]:
             blobs[key] = whole[at : at + size]
             at += size
-            if width := int(key.partition(".")[2] or 0):  # of a row; all but the first say what changes
+            # Width of a row. All rows but the first contain only changes.
+            if width := int(key.partition(".")[2] or 0):
                 held = bytearray(blobs[key])
                 for i in range(width, size):
                     held[i] ^= held[i - width]
@@ -116,13 +118,17 @@ def clicking(monkeypatch, module, key):
 
 
 ROOT = Path(__file__).resolve().parents[2]
-MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
+# A test of app.py runs this script for the first run only, then the page alone.
+MAIN = "dpviz/ui/server/script.py"
 FILES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
-PAGES = sorted(name for name in FILES if name in CATALOGUE)  # those of an algorithm
-LINKED = [name for name in FILES if name in (*PAGES, "audit", "compare")]  # those with records of one's choice
+# Pages of an algorithm.
+PAGES = sorted(name for name in FILES if name in CATALOGUE)
+# Pages with records of the user's choice.
+LINKED = [name for name in FILES if name in (*PAGES, "audit", "compare")]
 FIRST = next(iter(CATALOGUE))
 DPM, MORSE, LAPLACE, TARGET = "dpm", "morse", "nd_laplace", "source_target"
-MODE_KNOBS = ("mode", "calibration")  # the knob that chooses between what is published and what is proved
+# The knob that chooses between the published and the proved version.
+MODE_KNOBS = ("mode", "calibration")
 SOME_KNOB = {
     FIRST: ("Clusters k", "n_clusters", 8, 9),
     DPM: ("Levels of cuts τ (0: the rule)", "n_levels", 2, 1),
@@ -130,11 +136,12 @@ SOME_KNOB = {
     LAPLACE: ("Radius that ε is for", "radius", 3, 6),
     TARGET: ("Centers k", "n_centers", 8, 9),
 }
-SOME_KIND = {LAPLACE: "selectbox"}  # others are sliders
+# Other pages have sliders.
+SOME_KIND = {LAPLACE: "selectbox"}
 
 
 def modes_of(name):
-    """Return the links to the modes of a page: [{}] where it has none."""
+    """Return the links to the modes of a page: [{}] if it has no modes."""
     found = [knob for knob in knobs(CATALOGUE[name].Params) if knob.name in MODE_KNOBS]
     return [{knob.name: mode} for knob in found for mode, _ in knob.choices] or [{}]
 
@@ -209,13 +216,13 @@ class Page:
 
     @property
     def stage(self):
-        """Return the words beside the picture, None where there is no stage."""
+        """Return the words beside the picture, or None if there is no stage."""
         first = self.packed().get("picture")
         return None if first is None else first[1].get("stage")
 
     @property
     def told(self):
-        """Return what the stage is told beside its pictures, {} where there is none."""
+        """Return the stage's data apart from its pictures, or {} if there is no stage."""
         stages = [each.proto for each in self.app.get("bidi_component") if each.proto.component_name == "dpviz.stage"]
         return split(stages[0].bytes)[0] if stages else {}
 
@@ -245,13 +252,13 @@ class Page:
 
     @property
     def compared(self):
-        """Return what Compare's stage shows at every ε, None where there is none."""
+        """Return the content of Compare's stage at every ε, or None if there is no stage."""
         names = [each.proto.component_name for each in self.app.get("bidi_component")]
         return self.sent("compare_stage") if "dpviz.compare_stage" in names else None
 
     @property
     def hash(self):
-        """Return what stands for the picture: equal hashes, equal pictures."""
+        """Return the picture's hash: equal hashes, equal pictures."""
         return self.packed()["picture"][1]["hash"]
 
     @property
@@ -287,12 +294,12 @@ class Page:
 
     @property
     def sentence(self):
-        """Return the finding on the stage, "" where there is none."""
+        """Return the finding on the stage, or "" if there is none."""
         return (self.stage or {}).get("finding", "")
 
     @property
     def n_locks(self):
-        """Return how many numbers are marked as the curator's."""
+        """Return the count of numbers that are marked for the curator only."""
         return sum(body.count("dpviz-lock") for body in self.bodies)
 
     @property
@@ -318,7 +325,7 @@ class Page:
 
     @property
     def shown(self):
-        """Return what the page shows: its source, runs and settings."""
+        """Return the page's screen: its source, runs and settings."""
         return self.app.session_state["dpviz:shown"]
 
     @property
@@ -338,7 +345,7 @@ class Page:
 
 @pytest.fixture(scope="session")
 def run_in():
-    """Return what runs a script in a folder, in another process."""
+    """Return a function that runs a script in a folder, in a separate process."""
     with another_process() as run:
         yield run
 

@@ -8,17 +8,18 @@ from tests.pages.conftest import FIRST, PAGES, modes_of
 
 CASES = [(name, mode) for name in PAGES for mode in modes_of(name)]
 CASES.append(("convergent_kmeans", {"mode": "both"}))
-CASES.append(("dpm", {"tab": "worlds"}))  # a tab that lets the picture's records be chosen
+# A tab that lets the user choose the picture's records.
+CASES.append(("dpm", {"tab": "worlds"}))
 
 
 def offer_of(page):
-    """Return what the session offers, None if nothing."""
+    """Return the session's offer, or None if there is none."""
     kept = page.app.session_state
     return kept["dpviz:ahead"] if "dpviz:ahead" in kept else None  # noqa: SIM401 - it has no get
 
 
 def drawn(offer, value):
-    """Draw in another thread, as the server does: there is no session in there."""
+    """Draw in a different thread, which has no session, as the server does."""
     found = []
     thread = threading.Thread(target=lambda: found.extend(offer.draw(value)))
     thread.start()
@@ -28,7 +29,8 @@ def drawn(offer, value):
 
 @pytest.mark.parametrize(
     ("name", "mode", "audience"),
-    [  # in every run both audiences on each page; where it has several modes, they take turns
+    # In every run, both audiences on each page. The modes of a page with several modes take turns.
+    [
         pytest.param(name, mode, audience, marks=pytest.mark.slow if (i + j) % 2 and len(modes_of(name)) > 1 else ())
         for i, (name, mode) in enumerate(CASES)
         for j, audience in enumerate(("curator", "public"))

@@ -1,4 +1,4 @@
-"""The Audit page: what is asked is in the link, what is found is said with care, real records stay the curator's."""
+"""Audit page: the link has the question, findings are stated with care, and real records stay with the curator."""
 
 from types import SimpleNamespace
 
@@ -31,7 +31,7 @@ def at_once(monkeypatch):
 
 
 def stage(page):
-    """Return what the page sends to its stage, and the result at the slider's value."""
+    """Return the data that the page sends to its stage, and the result at the slider's value."""
     sent = page.sent("audit_stage")
     return sent, sent["results"][sent["index"]]
 
@@ -84,7 +84,8 @@ def test_a_quick_method_answers_in_the_first_run(open_page):
     assert finding(page).startswith("Kept so far: this attack measures about 0.9")
     captions = " ".join(caption.value for caption in page.app.caption)
     assert "the other half test it" in captions
-    assert "your file" not in captions  # there is none
+    # There is no file.
+    assert "your file" not in captions
     assert "verified" not in page.text
     assert page.query["audited"] == "nd_laplace"
     assert page.query["audit_runs"] == "500"

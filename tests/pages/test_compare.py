@@ -1,4 +1,4 @@
-"""The Compare page: what is asked is in the link, a click leads to that very run, exact results are the curator's."""
+"""Compare page: the link has the question, a click leads to that very run, and exact results are curator only."""
 
 import re
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ def labels_of(page):
 
 
 def maps(page):
-    """Return what the stage shows of each method, by its key."""
+    """Return the stage's content for each method, by its key."""
     return {each["key"]: each for each in page.compared["maps"]}
 
 
@@ -44,7 +44,7 @@ def at(page):
 
 
 def told(page):
-    """Return what stands behind "What may be compared?"."""
+    """Return the words behind "What may be compared?"."""
     return " ".join(words for pair in page.compared["conditions"] for words in pair)
 
 
@@ -225,7 +225,8 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
     query = {**FEW, "with_eugkm": "1", "with_dplloyd": "1", "compare_tab": tab, "aim": "2.0", "aim_share": "0.5"}
     page = open_page("compare", **query)
     (stop,) = [button for button in page.app.button if button.label == "Stop"]
-    left.n = 3  # some come in between the picture of the page and the click
+    # Some runs arrive between the picture of the page and the click.
+    left.n = 3
     stop.click()
     page.run()
     (stopped,) = [info.value for info in page.app.info if "Stopped in round" in info.value]

@@ -1,4 +1,4 @@
-"""Compare on somebody's own table, and its link where there is no picture to write it."""
+"""Compare on the user's own table, and its link when there is no picture to write it."""
 
 import hashlib
 import json
@@ -241,7 +241,8 @@ def test_a_set_with_known_groups_says_that_k_is_theirs(open_page, known):
     assert "k = 5: the groups that this data set is known to have." in said(page)
 
 
-@pytest.mark.slow  # searches on public sets come to their end in every run
+# Searches on public sets come to their end in every run.
+@pytest.mark.slow
 def test_a_search_of_several_rounds_on_an_upload_comes_to_its_end(upload, monkeypatch):
     """Answers on a session's own records come a run later, and are forgotten once they are not asked for any more."""
 

@@ -124,7 +124,8 @@ def test_what_is_wrong_with_a_link_is_said_where_its_subset_makes_the_page_run_a
 def test_the_public_sees_the_tree_and_no_scores(open_page):
     page = open_page(DPM, audience="public", node="1")
     assert set(page.packed()) == {"picture", "profiles", "spending", "tree"}
-    assert not re.search("Chance(?! of each cut)", page.text)  # a term explains that one
+    # A term explains the chance of each cut.
+    assert not re.search("Chance(?! of each cut)", page.text)
     assert "Exact" not in page.text
 
 

@@ -35,7 +35,8 @@ def test_what_came_ahead_is_drawn_once(open_page, drawings, name):
     page = open_page(name)
     drawings.clear()
     page.run()
-    assert drawings == []  # nothing has moved
+    # Nothing has moved.
+    assert drawings == []
     first = ahead(page, 3)
     assert len(drawings) == 1
     assert ahead(page, 3) == first

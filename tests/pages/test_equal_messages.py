@@ -28,7 +28,7 @@ BOUNDS = {"age from": (0.0, 100.0), "income from": (0.0, 10_000.0)}
 
 @pytest.fixture
 def listen(monkeypatch):
-    """Return what begins a list of all messages of a session from now on. Chance is the same in each session."""
+    """Return a function that starts a list of all later messages of a session. Chance is the same in each session."""
     session = SimpleNamespace(messages=[], calls=Counter())
     queue = local_script_runner.ForwardMsgQueue
     enqueue = queue.enqueue
@@ -89,7 +89,8 @@ def exports(page, monkeypatch):
     if shown is None:
         return {}
     kinds = [kind for kind in FORMATS if shown.scenes or kind not in PICTURED]
-    with monkeypatch.context() as patch:  # a file is made in the page's own session
+    # A file is made in the page's own session.
+    with monkeypatch.context() as patch:
         patch.setattr(release_ledger, "_session", lambda: page.app.session_state["dpviz:ledger"])
         return {kind: make(shown, FIRST, ExportRequest(kind, 0)).content for kind in kinds}
 

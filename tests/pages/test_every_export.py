@@ -22,7 +22,8 @@ from dpviz.ui.export.files import CURATOR, FORMATS, PICTURED, PUBLIC, ExportRequ
 from dpviz.ui.runs import MethodScreen
 from tests.pages.conftest import FIRST, LINKED, at_once, release, typed, unpacked
 
-ACROSS = ("audit", "compare")  # pages of no single method
+# Pages that do not belong to a single method.
+ACROSS = ("audit", "compare")
 FORMULA = "=cmd|'/c calc'!A0"
 FILE = "<script>alert(1)</script>../../=me.csv"
 ROWS = np.random.default_rng(7).random((150, 2)).round(6)
@@ -88,7 +89,7 @@ def given(page):
 
 
 def offered(page):
-    """Return the formats of the page's menu, as the browser is told."""
+    """Return the formats in the page's menu, as sent to the browser."""
     (menu,) = [each for each in page.app.get("bidi_component") if each.proto.component_name == "dpviz.export"]
     data = menu.proto.bytes
     options = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
@@ -97,7 +98,8 @@ def offered(page):
 
 @pytest.mark.parametrize(
     ("place", "kind"),
-    [  # in every run each page with two kinds of data: one that the public sees, and one of the others in turn
+    # In every run, each page with two kinds of data: one that the public sees, and one of the other kinds in turn.
+    [
         pytest.param(place, kind, marks=() if "public" in kind or (i + j) % (len(LINKS) - 1) == 0 else pytest.mark.slow)
         for i, place in enumerate(LINKED)
         for j, kind in enumerate(LINKS)
@@ -108,7 +110,8 @@ def test_every_file_of_every_page_holds_what_is_on_screen(open_page, place, kind
     opened = given(open_page(place, **LINKS[kind], **QUICK.get(place, {})))
     shown = opened.app.session_state["dpviz:shown"]
     formats = offered(opened)
-    blind = shown.public and place in ACROSS  # of records, these pages show the public nothing
+    # The pages in ACROSS show the public nothing about these records.
+    blind = shown.public and place in ACROSS
     assert formats == [name for name in FORMATS if not (blind and name in PICTURED)]
     last = min((len(scene.frames) for scene in shown.scenes), default=1) - 1
     for kind in formats:
@@ -142,7 +145,7 @@ def check_drawing(text, shown, place, frame):
 
 
 def check_page(text, shown, place, frame):
-    """One state for each value of the slider where that is no further release, else the one on screen alone."""
+    """Check one state for each value of the slider if that is no further release, or else the one on screen alone."""
     del frame
     directories, blobs = unpacked(text)
     index = json.loads(re.search(r"dpvizIndex\((.*)\);</script>", text)[1])
@@ -152,7 +155,8 @@ def check_page(text, shown, place, frame):
     for scene, picture in zip(shown.scenes, state["pictures"], strict=True):
         held = b"".join(blobs[key] for key in (picture["header"], *picture["arrays"]))
         assert held == pack(dataclasses.replace(scene, hint=""))
-    if place not in ACROSS:  # charts without numbers below them
+    # The pages in ACROSS show charts without numbers below them.
+    if place not in ACROSS:
         facts = re.sub(r"<[^>]*>", "", blobs[state["leaves"][0]].decode())
         assert facts.startswith(("Run", "Utility", "Risk")), facts
         stage = read_header(blobs[state["pictures"][0]["header"]])["stage"]
@@ -182,8 +186,10 @@ def check_settings(text, shown, place, frame):
     found = settings.read(text.encode(), LINKED)
     asked = dict(shown.pairs)
     assert found.page == place
-    described = {name for name, _ in shown.source.link[1:]} if shown.source.uploaded else set()  # by the form instead
-    if shown.source.uploaded and shown.public and isinstance(shown, MethodScreen):  # a release: no seed repeats it
+    # The form describes an upload instead of the query.
+    described = {name for name, _ in shown.source.link[1:]} if shown.source.uploaded else set()
+    # A release, whose noise no seed repeats.
+    if shown.source.uploaded and shown.public and isinstance(shown, MethodScreen):
         described.add("noise_seed")
     assert dict(found.query) == {name: value for name, value in asked.items() if name not in described}
     assert list(found.hashes) == (
@@ -198,7 +204,8 @@ def check_settings(text, shown, place, frame):
 
 def check_script(text, shown, place, frame):
     del place, frame
-    compile(text, "script", "exec")  # another test runs it, in another process
+    # A different test runs the script in a separate process.
+    compile(text, "script", "exec")
     assert len(text.splitlines()) <= 25, "a person reads it"
     assert repr(dict(shown.source.link)["data"]) in text or shown.source.own
 
@@ -221,12 +228,14 @@ def test_every_script_makes_what_is_on_screen_in_another_process(open_page, run_
     text = make(shown, place, ExportRequest("py")).content.decode()
     if shown.public and shown.source.drawn:
         rows = np.column_stack([shown.source.dataset.points, shown.source.dataset.labels]).tolist()
-        text = text.replace("drawn = np.array([", f"drawn = np.array([*{rows!r},")  # as it asks for
+        # The script asks the user to insert the points here.
+        text = text.replace("drawn = np.array([", f"drawn = np.array([*{rows!r},")
     done = run_in(tmp_path, text)
     assert not done.failed, done.stderr
     found, expected = done.stdout.split(), [scene_hash(scene) for scene in shown.scenes]
     blind = shown.public and not expected
-    secret = shown.source.uploaded and shown.public and place not in ACROSS  # a release: other noise
+    # A release, which has other noise.
+    secret = shown.source.uploaded and shown.public and place not in ACROSS
     assert found == expected or blind or (secret and len(found) == len(expected))
     assert (tmp_path / "picture.html").stat().st_size > 10_000
 
@@ -239,7 +248,8 @@ def check_nothing_exact(text, shown):
 
 
 CHECKS = {
-    "png": check_drawing,  # the browser makes pixels of it
+    # The browser turns the drawing into pixels.
+    "png": check_drawing,
     "svg": check_drawing,
     "html": check_page,
     "csv": check_table,

@@ -1,4 +1,4 @@
-"""What leaves a page makes its picture again: as a script in another process, and as settings in another session."""
+"""Exports reproduce a page's picture: scripts in a separate process, and settings in a different session."""
 
 import json
 import re
@@ -45,8 +45,10 @@ PICTURES = [
 ]
 FEW = [each for each in PICTURES if each[1].get("mode") not in {*BASELINES} - {*BASELINES[::4]}]
 
-MOST_LINES = 25  # of an exported script
-ON_TWO_PAGES = pytest.mark.parametrize("name", [FIRST, TARGET])  # of all pages the second has targets beside a drawing
+# Largest number of lines of an exported script.
+MOST_LINES = 25
+# The second page is the only one that has targets beside a drawing.
+ON_TWO_PAGES = pytest.mark.parametrize("name", [FIRST, TARGET])
 
 
 def on_screen(page):
@@ -54,7 +56,7 @@ def on_screen(page):
 
 
 def hashes(page):
-    """Return what the browser is told of the page's one or two pictures."""
+    """Return the hashes of the page's one or two pictures, as sent to the browser."""
     packed = page.packed()
     return [packed[key][1]["hash"] for key in ("picture", "other") if key in packed]
 
@@ -121,7 +123,7 @@ def draw(page, start, sheet):
 
 @pytest.fixture
 def take_over(monkeypatch):
-    """Return what imports settings into a page: the app does it before the page runs, which is not part of it here."""
+    """Return a function that imports settings into a page, as the app does before the page runs (not tested here)."""
 
     def taken(page, data):
         wanted = [settings.read(data)]
@@ -223,7 +225,8 @@ def test_the_public_switch_applies_to_every_file(open_page, name):
     assert whole - shown
     for kind in FORMATS:
         written = file_of(page, name, kind).decode()
-        if kind == "html":  # beside the script, which knows all words
+        # The page also contains the script, which has all words, so only its pictures are searched.
+        if kind == "html":
             states, blobs = unpacked(written)
             headers = [picture["header"] for state in states.values() if state for picture in state["pictures"]]
             written = b"".join(blobs[each] for each in headers).decode("utf-8", "replace")
@@ -264,7 +267,7 @@ def test_a_wish_is_taken_as_far_as_it_makes_sense(open_page):
 
 
 def index_of(written):
-    """Return what a picture to keep says of itself."""
+    """Return the description that an exported picture has of itself."""
     return json.loads(re.search(r"dpvizIndex\((.*)\);</script>", written)[1])
 
 

@@ -68,7 +68,8 @@ def test_a_baselines_own_knobs_reach_its_run_from_end_to_end(open_page, monkeypa
         field = knob.name.removeprefix(f"{method}_")
         by_rule = field == family.RULES.get(method, ("",))[0] and float(asked) == 0
         assert getattr(requests[-1].params, field) == (None if by_rule else value)
-    assert page.packed().get("picture") or page.app.error  # impossible together is said, never a crash
+    # The page reports an impossible combination and never crashes.
+    assert page.packed().get("picture") or page.app.error
     for error in page.app.error:
         assert "but" in error.value
 
@@ -91,5 +92,6 @@ def test_without_a_noise_seed_there_is_no_trail_of_the_same_noise(open_page):
     page = open_page(PAGE, **SMALL, mode="both", secret="1")
     assert "Same noise, every ε" not in names_of(page.packed(), "picture")
     before = {key: data for key, (_, _, data) in page.packed().items()}
-    assert {key: data for key, (_, _, data) in page.run().packed().items()} == before  # looking again releases nothing
+    # A second look releases nothing.
+    assert {key: data for key, (_, _, data) in page.run().packed().items()} == before
     assert any(text.value.startswith("Releases of these records in this session: 2.") for text in page.app.caption)

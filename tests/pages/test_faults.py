@@ -1,4 +1,4 @@
-"""What can go wrong under a page: caches emptied in the middle of a run, a full disk, a server that takes no files."""
+"""Faults under a page: caches emptied in the middle of a run, a full disk, and a server that takes no files."""
 
 import pytest
 import streamlit as st
@@ -20,7 +20,8 @@ def test_caches_that_are_emptied_in_the_middle_of_a_run_change_nothing(open_page
     before = page.packed()
     own, emptied = frame.show_problems, []
 
-    def and_empty(place):  # in the middle: the picture is drawn, what is beside it is not
+    # In the middle of a run, the picture is drawn, but the parts beside it are not.
+    def and_empty(place):
         emptied.append(empty_caches())
         own(place)
 
@@ -37,7 +38,8 @@ def test_an_export_needs_no_disk(open_page, name):
     """Files are made in memory and saved by the browser, so that a full disk of the server is in nobody's way."""
     page = open_page(name, n="200")
     shown = page.app.session_state["dpviz:shown"]
-    make(shown, name, ExportRequest("html"))  # imports what the others need
+    # The first export imports the modules that the other exports need.
+    make(shown, name, ExportRequest("html"))
     written = []
     watch(written)
     try:

@@ -1,4 +1,4 @@
-"""What a link takes away for a class, and the size for a projector, on every page; nothing else changes."""
+"""Parts of a page that a link hides for a class, and the projector's size, on every page; nothing else changes."""
 
 import json
 
@@ -82,7 +82,8 @@ def test_a_wrong_name_is_said_with_what_is_allowed_and_the_rest_holds(open_page)
     assert "bogus" in said
     assert all(group in said for group in GROUPS)
     assert page.query["hide"] == "seeds"
-    assert "\\<img src=x\\>" in page.app.warning[0].value  # words, not markup
+    # Shown as words, not as markup.
+    assert "\\<img src=x\\>" in page.app.warning[0].value
 
 
 def test_hiding_stays_when_another_page_is_opened(open_page):

@@ -12,8 +12,10 @@ from dpviz.methods import CATALOGUE
 from dpviz.ui import home
 from tests.pages.conftest import ROOT, split
 
-MAIN = "dpviz/ui/server/script.py"  # a test of app.py runs it for the first run only, then the page alone
-MOST_BYTES = 900_000  # of all pictures together
+# A test of app.py runs this script for the first run only, then the page alone.
+MAIN = "dpviz/ui/server/script.py"
+# Bytes of all pictures together.
+MOST_BYTES = 900_000
 
 
 @pytest.fixture(scope="module")

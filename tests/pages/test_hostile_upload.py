@@ -61,7 +61,8 @@ def check_words(page):
 def test_words_stay_words_and_nothing_is_written_or_logged(open_page, name, monkeypatch, caplog, capfd, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     written = []
-    get_ready()  # a process that waits for files begins by opening /dev/null
+    # A process that waits for files begins by opening /dev/null.
+    get_ready()
     watch(written)
     try:
         with caplog.at_level(logging.DEBUG):
@@ -93,6 +94,7 @@ def test_the_report_and_the_tables_of_a_comparison_hold_words(open_page, monkeyp
     assert FORMULA in found.text
     assert not {tag for tag, _ in found.tags} & {"script", "img", "iframe", "object", "link", "base", "form", "a"}
     assert not [name for _, attributes in found.tags for name in attributes if name.startswith("on")]
-    text = re.sub("^`[^`\n]+`$", "", document.markdown(papers[-1]), flags=re.MULTILINE)  # the link, to be copied
+    # Without the link, which is there to be copied.
+    text = re.sub("^`[^`\n]+`$", "", document.markdown(papers[-1]), flags=re.MULTILINE)
     assert words_of(EVIL) in words_of(text)
     assert not re.search(r"<\w|(?<!\\)[\[`!]", text)

@@ -41,7 +41,7 @@ class Course(Page):
 
     @property
     def told(self):
-        """What the contents are told."""
+        """Return the data of the course's contents."""
         (course,) = [each.proto for each in self.app.get("bidi_component") if "course" in each.proto.component_name]
         return json.loads(course.json)
 
@@ -58,7 +58,8 @@ def test_all_chapters_are_walked_through():
             page = page.press(learn.BACK)
             assert page.heading == CHAPTERS[NAMES[-1]].title
             assert learn.SKIP not in page.buttons
-            page.app.session_state["dpviz:knobs"].values["chapter"] = ORDER[len(NAMES) + 1]  # from the contents
+            # As after a click in the contents.
+            page.app.session_state["dpviz:knobs"].values["chapter"] = ORDER[len(NAMES) + 1]
             page.run()
             continue
         chapter = CHAPTERS[name]
@@ -101,7 +102,8 @@ def test_the_first_guess_counts_while_a_chapter_is_measured(monkeypatch, clicks)
     guesses = {}
     monkeypatch.setattr(learn, "_guesses", lambda: guesses)
     monkeypatch.setattr(learn.state, "remember", lambda *_: None)
-    for index in clicks:  # the buttons stay until the page has followed
+    # The buttons stay until the page has followed.
+    for index in clicks:
         learn._guess(NAMES[0], index)
     assert guesses == {NAMES[0]: 2}
 
@@ -123,7 +125,8 @@ def test_a_link_opens_the_chapters_own_run_and_the_claims_hold_there(open_page, 
         assert (screen.source.dataset.box.high == own.box.high).all()
         again = method.fit(own.points, own.box, params, rng=np.random.default_rng(method.chapter.seed))
         opened[value] = screen.source.dataset, screen.request(float(chapter.link(value)["epsilon"])).params
-        if name == "noise":  # its link says that there a rule chooses the rounds
+        # In the run that this chapter's link opens, a rule chooses the rounds.
+        if name == "noise":
             assert repr(replace(opened[value][1], n_iterations=int(value))) == repr(params)
             opened[value] = screen.source.dataset, params
         else:
@@ -135,7 +138,8 @@ def test_a_link_opens_the_chapters_own_run_and_the_claims_hold_there(open_page, 
         <= found
         < asked.ranges[asked.right(learn.measured(name))].high
     )
-    if name in BEFORE:  # what the answer says of the value that the chapter begins with
+    # The answer also states the result at the value that the chapter begins with.
+    if name in BEFORE:
         assert asked.explained(learn.measured(name)).count(BEFORE[name](method, *opened[chapter.control.default]))
 
 
@@ -158,14 +162,14 @@ def cost(method, data, params):
 
 
 def moons(method, data, params):
-    """Return how many of 10 runs find the moons."""
+    """Return the number of runs, among 10, that find the moons."""
     signed = morse.signed_points(data.points, data.box)
     labels = [morse.assign(each.mixture, signed, 2) for each in releases(method, data, params, 10)]
     return sum(adjusted_rand_score(data.labels, each) >= 0.95 for each in labels)
 
 
 def walk(method, data, params):
-    """Return how much farther people walk, in percent, in the middle of 15 runs."""
+    """Return the extra distance that people walk, in percent, as the median of 15 runs."""
     targets = params.targets
     best = cdist(targets, np.concatenate([data.points, targets[stc(data, params)]])).min(axis=1).mean()
     costs = [

@@ -9,7 +9,8 @@ from tests.hostile import all_knobs
 from tests.pages.conftest import LINKED
 
 KNOBS = all_knobs()
-QUICK, LONG = 4, 300  # links for each page
+# Links for each page.
+QUICK, LONG = 4, 300
 WORDS = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -59,7 +60,8 @@ DATA = [
     "<script>",
     "x" * 9_999,
 ]
-MARKUP = re.compile(r"(?<!\\)(<script|<img|!\[|\]\(|\$)")  # of our texts, where it is not escaped
+# Markup in the page's texts that is not escaped.
+MARKUP = re.compile(r"(?<!\\)(<script|<img|!\[|\]\(|\$)")
 
 
 def hostile_link(seed):
@@ -88,7 +90,8 @@ def hostile_link(seed):
 
 def check(open_page, name, seed):
     link = hostile_link(seed)
-    page = open_page(name, **link)  # an exception fails here
+    # An exception fails here.
+    page = open_page(name, **link)
     assert [title.value for title in page.app.title], "the page is there"
     boxes = [*page.app.warning, *page.app.error, *page.app.info]
     said = "".join(box.value for box in boxes)
@@ -102,7 +105,8 @@ def check(open_page, name, seed):
         if key in allowed:
             assert any(_takes(knob, value) for knob in allowed[key]), (key, value)
     told, problems = page.warnings, [warning for warning in page.warnings if warning.startswith("The link's ")]
-    for key in kept:  # the knobs that this page has asked for
+    # The knobs that this page has asked for.
+    for key in kept:
         if key in link and key in allowed and not any(_reads(knob, link[key]) for knob in allowed[key]):
             assert any(problem.startswith(f"The link's {key} was ") for problem in problems), key
     assert not set(page.run().warnings) & set(problems), "said once"

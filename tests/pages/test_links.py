@@ -64,7 +64,8 @@ BAD = ["<script>alert(1)</script>", "1e999", "nan", "-1", "9" * 400, "![](http:/
 
 def test_the_link_of_a_picture_makes_it_again_and_different_links_differ(open_page, name):
     hashes = []
-    shared = LINKS if name == FIRST else LINKS[PAGES.index(name) % 2 :: 2]  # the shared ones elsewhere in turn
+    # On the other pages, the shared links take turns.
+    shared = LINKS if name == FIRST else LINKS[PAGES.index(name) % 2 :: 2]
     for link in [*shared, *OWN[name]]:
         page = open_page(name, **link)
         assert page.warnings == [], link
@@ -97,7 +98,8 @@ def test_the_link_of_what_was_moved_makes_it_again(open_page, name):
 def test_a_hostile_link_is_answered_with_a_warning_for_each_value(open_page, name):
     plain = open_page(name)
     names = [key for key in plain.query if key != "data"]
-    for text in BAD if name == FIRST else BAD[PAGES.index(name) :: len(PAGES) - 1]:  # elsewhere in turn
+    # On the other pages, the texts take turns.
+    for text in BAD if name == FIRST else BAD[PAGES.index(name) :: len(PAGES) - 1]:
         page = open_page(name, **dict.fromkeys(names, text))
         for key in names:
             assert any(f"{key} was" in warning for warning in page.warnings), (key, text)
@@ -198,8 +200,10 @@ def test_another_data_set_brings_its_own_number_of_clusters(open_page, name):
     [
         ({"tab": "worlds"}, True),
         ({"tab": "worlds", "epsilon": "3.0"}, True),
-        ({"tab": "worlds", "audience": "curator"}, False),  # of the page's own address, which names all controls
-        ({"tab": "inside"}, False),  # the tab that is open anyway
+        # From the page's own URL, which names all controls.
+        ({"tab": "worlds", "audience": "curator"}, False),
+        # The tab that is open anyway.
+        ({"tab": "inside"}, False),
         ({"tab": "nowhere"}, False),
         ({}, False),
     ],
@@ -215,7 +219,8 @@ def test_a_link_that_names_a_tab_leads_to_it(open_page, name, link, leads):
 def test_an_old_link_opens_the_nearest_place_and_explains_it(open_page, parameter, value):
     place = MOVED[parameter, value]
     old = {parameter: value or "1"}
-    start = {"below": MORSE, "under": LAPLACE}.get(parameter, "")  # pages that have the parameter
+    # Pages that have the parameter.
+    start = {"below": MORSE, "under": LAPLACE}.get(parameter, "")
     page = open_page(start, **old)
     nearest = open_page(place.page or start or (FIRST if place.query else ""), **place.query)
     assert page.warnings == [place.sentence]

@@ -1,4 +1,4 @@
-"""Many runs on all five pages, and the attack on one record: what is drawn, said and kept from the public."""
+"""Many runs on all five pages, and the attack on one record: pictures, words, and facts kept from the public."""
 
 import re
 from types import SimpleNamespace

@@ -63,7 +63,7 @@ SECRETS = {
 
 
 def knows(name, link):
-    """Return whether the start and the orientation of a link mean something to a page, which ignores them if not."""
+    """Return True if the start and the orientation of a link mean something to a page, which otherwise ignores them."""
     own = {knob.name for knob in knobs(CATALOGUE[name].Params)}
     return link.keys() & {"start", "orientation"} <= own
 
@@ -154,12 +154,14 @@ def test_every_widget_can_be_moved(open_page, name, mode):
                 widget.set_value(not widget.value)
             elif kind == "radio":
                 widget.set_value(widget.options[0 if widget.index else -1])
-            else:  # the ends take turns
+            # The ends take turns.
+            else:
                 widget.set_value(min(widget.max, 12) if len(moved) % 2 else widget.min)
             page.run()
             assert page.app.error or page.packed()["picture"][1]["layers"]
             words = page.app.error[0].value.replace("\\", "") if page.app.error else "but it must"
-            assert any(way in words for way in ("they must keep", "it must", "must be"))  # said, with the way out
+            # The error states the problem and the way out.
+            assert any(way in words for way in ("they must keep", "it must", "must be"))
             moved.add(key)
     some = () if name in SOME_KIND else (state.widget_key(SOME_KNOB[name][1]),)
     assert {*some, state.widget_key("noise_seed")} <= moved
@@ -280,7 +282,8 @@ def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monke
         }
 
     assert sent(None, "public") == sent(1, "public")
-    if not link:  # what is put under the release would be seen
+    # Otherwise the parts under the release would be seen.
+    if not link:
         assert sent(None, "curator") != sent(1, "curator")
 
 
@@ -338,7 +341,8 @@ def test_pages_do_not_trip_over_each_others_knobs(open_page):
         page.run()
         assert not page.app.error
         assert page.packed()["picture"][1]["layers"]
-        own = SOURCE_TARGET_KNOBS if name == "source_target" else {}  # it offers one kind of noise more
+        # The source-target page offers one more kind of noise.
+        own = SOURCE_TARGET_KNOBS if name == "source_target" else {}
         for knob in knobs(CATALOGUE[name].Params):
             if knob.kind == "choice" and knob.name in page.query:
                 assert page.query[knob.name] in dict(own.get(knob.name, knob).choices)

@@ -34,7 +34,8 @@ def survey(n, seed):
     """Return a table of people in three places, with gaps and outliers, and groups that are nobody's business."""
     rng = np.random.default_rng(seed)
     places = rng.choice([[2.0, 2.0], [8.0, 3.0], [5.0, 8.0]], n) + rng.normal(0, 0.4, (n, 2))
-    places[3] = [14.0, 5.0]  # outside
+    # Outside the bounds.
+    places[3] = [14.0, 5.0]
     cells = [[f"{x:.4f}", "" if i % 25 == 7 else f"{y:.4f}"] for i, (x, y) in enumerate(places)]
     return ("east,north,secret_group\n" + "\n".join(f"{x},{y},zebra{i % 3}" for i, (x, y) in enumerate(cells))).encode()
 

@@ -1,4 +1,4 @@
-"""Profiles of the clusters on the pages of methods, the names that a reader gives, and where there are none."""
+"""Profiles of the clusters on the pages of methods, the reader's names for them, and the cases without profiles."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.pages.test_uploads import PEOPLE, people
 
 
 def lines(page):
-    """Return what the chart says of each cluster, none without a chart."""
+    """Return the chart's words about each cluster, or none without a chart."""
     packed = page.packed()
     return packed["profiles"][1]["group_names"] if "profiles" in packed else []
 

@@ -63,7 +63,7 @@ def files_of(page):
 
 
 def offered(page):
-    """Return the caption of the table that the page saves, "" where it saves none."""
+    """Return the caption of the table that the page saves, or "" if it saves none."""
     return "".join(each.value for each in page.app.caption if each.value.startswith("Released "))
 
 
@@ -172,7 +172,8 @@ def check_nothing_exact(files):
     written = b"".join(
         [files.table.csv(), files.json(), *(unzipped.read(each) for each in unzipped.namelist())]
     ).decode()
-    numbers = [repr(value)[:9] for value in ROWS.ravel().tolist()]  # eight digits: a chance of 1e-4 for all of them
+    # Eight digits, for a chance of 1e-4 that any number matches.
+    numbers = [repr(value)[:9] for value in ROWS.ravel().tolist()]
     assert not [each for each in numbers if each in written]
     mean = ROWS.mean(axis=0).tolist()
     assert not [each for each in mean if repr(each)[:9] in written]
@@ -252,7 +253,8 @@ def test_releases_add_up_over_bounds_and_settings_and_go_into_the_settings_file(
     assert [each.proved.epsilon for each in entries] == [0.5, 0.5]
     assert "ε = 1 in all" in spent(page)
     kept = page.app.session_state["dpviz:ledger"]
-    monkeypatch.setattr(release_ledger, "_session", lambda: kept)  # a file is made in the page's own session
+    # A file is made in the page's own session.
+    monkeypatch.setattr(release_ledger, "_session", lambda: kept)
     written = make(page.app.session_state["dpviz:shown"], FIRST, ExportRequest("json")).content
     assert settings.read(written).ledger.entries == tuple(entries)
     assert "noise_seed" not in written.decode(), "no seed repeats what was released"

@@ -32,7 +32,8 @@ def test_every_link_restores_its_state_and_shows_what_is_promised(open_page, lin
     assert link.shows in everything(page)
     if "picture" in page.packed():
         assert {**page.query, **asked} == page.query
-    else:  # that of Compare and Audit waits for runs
+    # The picture of Compare and Audit waits for runs.
+    else:
         kept = page.app.session_state["dpviz:knobs"].values if asked else {}
         assert {each: str(kept[each]) for each in asked if each in kept} == {
             each: text for each, text in asked.items() if each in kept

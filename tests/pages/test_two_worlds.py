@@ -52,7 +52,7 @@ def opened(open_page, name, **query):
 
 
 def sentence(page):
-    """Return what is said of the attacker."""
+    """Return the sentence about the attacker."""
     (found,) = [each.value for each in page.app.markdown if SAID.search(each.value)]
     return found
 
@@ -68,7 +68,8 @@ def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
     assert not page.app.error
     said = sentence(page)
     assert 0 <= int(SAID.search(said)[1] or SAID.search(said)[2]) <= 100
-    most = 67 if name == "source_target" else 74  # its noise is more than ε = 1 needs
+    # The method's noise is larger than ε = 1 needs.
+    most = 67 if name == "source_target" else 74
     assert f"the guarantee allows at most {most} in 100" in said
     own = captions(page)
     assert ("own noise allows at most 65 in 100" in own) == (name in ("nd_laplace", "source_target"))
@@ -135,7 +136,8 @@ def test_a_stated_place_and_a_record_that_is_not_there(open_page, ready):
 
 
 def test_runs_can_be_stopped_and_go_on(open_page):
-    page = opened(open_page, "convergent_kmeans")  # the idle background never answers
+    # The idle background never answers.
+    page = opened(open_page, "convergent_kmeans")
     assert "on their way" in captions(page)
     page.widget("button", "Stop").click()
     page.run()
@@ -155,7 +157,8 @@ def test_one_s_own_records_are_compared_with_the_noise_of_teaching_runs(upload, 
     rows = np.random.default_rng(0).random((60, 2)).round(4)
     content = ("age,income\n" + "\n".join(f"{a},{b}" for a, b in rows)).encode()
     seeds = []
-    for _ in range(2):  # sessions
+    # Two sessions.
+    for _ in range(2):
         page = upload(content, **{TABS[name][0]: "worlds", "n_world_runs": "100", "record": "7"})
         assert "worlds" not in page.packed()
         assert ready == [], "no bounds, no run"

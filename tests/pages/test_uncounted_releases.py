@@ -14,11 +14,14 @@ from dpviz.ui import asking, controls, hiding, runs
 from dpviz.ui.asking import Answers
 from tests.pages.conftest import LINKED, PAGES, SOME_KIND, SOME_KNOB, typed
 
-SHARING = ("attack", "people")  # tabs that draw a knob of another tab
-N = 73  # records: no stand-ins, constructed worlds or thumbnails are as many
+# Tabs that draw a knob of a different tab.
+SHARING = ("attack", "people")
+# Number of records, different from that of every stand-in, constructed world and thumbnail.
+N = 73
 ROWS = np.random.default_rng(4).random((N, 2)).round(4)
 CSV = ("age,income\n" + "\n".join(f"{a},{b}" for a, b in ROWS)).encode()
-OWN = {"audit": {"neighbors": "own", "record": "3", "audit_runs": "200"}}  # what lets a page run on the records
+# Parameters with which a page runs on the records.
+OWN = {"audit": {"neighbors": "own", "record": "3", "audit_runs": "200"}}
 
 
 @pytest.fixture
@@ -37,7 +40,8 @@ def fitted():
         return counted
 
     for name, algorithm in ALGORITHMS.items():
-        if name != "lloyd":  # it has no noise
+        # Lloyd's method has no noise.
+        if name != "lloyd":
             module, fit = sys.modules[algorithm.fit.__module__], algorithm.fit
             own[name] = algorithm, module, fit
             object.__setattr__(algorithm, "fit", spied(name, fit))
@@ -95,14 +99,14 @@ def opened(open_page):
 
 
 def counted(page):
-    """Return how many releases this session has counted."""
+    """Return the number of releases that this session has counted."""
     state = page.app.session_state
     own = state["dpviz:ledger"].ledger.entries if "dpviz:ledger" in state else ()
     return len(own) + (sum(state[runs._SECRET_RUN_COUNTS].values()) if runs._SECRET_RUN_COUNTS in state else 0)
 
 
 def tallied(page):
-    """Return how many runs this session has counted that only the curator sees."""
+    """Return the number of curator-only runs that this session has counted."""
     state = page.app.session_state
     found = state[asking._RUNS] if asking._RUNS in state else {}  # noqa: SIM401 - it has no get
     return sum(sum(each.values()) for each in found.values())
@@ -134,7 +138,8 @@ def test_the_curators_runs_are_counted_apart_from_releases(opened, open_page, op
         pytest.skip("has no secret noise of its own")
     for open_tabs.is_now in (True, False):
         page.run()
-        pictures = name in PAGES  # of an upload it is a teaching run
+        # A picture of an upload is a teaching run.
+        pictures = name in PAGES
         assert counted(page) == (pictures and secret != "a file")
         assert tallied(page) + pictures >= len(fitted) > 0
     assert asked

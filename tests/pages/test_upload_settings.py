@@ -18,7 +18,8 @@ ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
 
 
-@pytest.mark.parametrize("name", [FIRST, TARGET])  # the second has targets beside the file
+# The second page has targets beside the file.
+@pytest.mark.parametrize("name", [FIRST, TARGET])
 def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkeypatch):
     page = upload(CSV)
     page.set("selectbox", "Decimal sign", ".")
@@ -40,7 +41,8 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
     assert "Projection: distances between records shrink to about 0.71 of their length. Of 30 pairs" in said
     assert "2 features became 1, projected at random with the public seed 8" in said
 
-    other = upload(CSV)  # another session
+    # A different session.
+    other = upload(CSV)
     other.set("multiselect", "Features", ["income"])
     wanted, withdraw = [settings.read(written)], ahead.withdraw
 

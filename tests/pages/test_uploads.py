@@ -1,4 +1,4 @@
-"""Somebody's own table: what is asked, what is said, and what never leaves the session."""
+"""The user's own table: the questions, the messages, and the data that never leave the session."""
 
 import hashlib
 import re
@@ -31,7 +31,7 @@ def unit_bounds(page):
 
 
 def count_drawn(page):
-    """Return how many records the picture has."""
+    """Return the number of records in the picture."""
     layers = page.packed()["picture"][1]["layers"]
     return next(each for each in layers if each["name"] in ("person", "source record"))["arrays"]["xy"]["shape"][1]
 
@@ -150,7 +150,8 @@ def test_bounds_are_one_pair_for_all_features_or_come_from_the_data(upload):
     assert "not private" in page.card
 
 
-@pytest.mark.parametrize("name", [FIRST, LAPLACE, TARGET])  # centers, places, and two sets of records
+# Centers, places, and two sets of records.
+@pytest.mark.parametrize("name", [FIRST, LAPLACE, TARGET])
 def test_the_curator_sees_what_bounds_cut_off_and_the_public_does_not(upload):
     bounds = {"age from": (0.25, 1.0), "income from": (0.0, 0.5)}
     page = typed(upload(CSV), bounds)
@@ -181,7 +182,8 @@ def test_the_curator_sees_what_bounds_cut_off_and_the_public_does_not(upload):
 
 @ON_ONE_PAGE
 def test_a_few_records_outside_are_named_without_a_red_box(upload):
-    bound = np.sort(ROWS[:, 0])[-3] - 1e-9  # 3 of 60 are above: exactly 5 %
+    # Of 60 records, 3 are above: exactly 5 %.
+    bound = np.sort(ROWS[:, 0])[-3] - 1e-9
     page = type_in(unit_bounds(upload(CSV)), "to", repr(float(bound)))
     assert not page.app.error
     assert page.sentence not in ("", HELD)
@@ -329,7 +331,8 @@ def test_buttons_for_gaps_are_no_way_out_of_swapped_bounds(upload):
 COAST = b'{"type": "LineString", "coordinates": [[11.4, 48.05], [11.5, 48.12], [11.7, 48.15]]}'
 
 
-@pytest.mark.parametrize("name", [FIRST, TARGET])  # of all pages the last draws with targets
+# The last page is the only one that draws with targets.
+@pytest.mark.parametrize("name", [FIRST, TARGET])
 def test_an_own_background_lies_under_the_map_for_everyone_and_is_no_part_of_anything(upload):
     page = people(upload(PEOPLE.encode())).press("Drop these 5 rows")
     query, names = page.query, [each["name"] for each in page.packed()["picture"][1]["layers"]]
@@ -405,7 +408,8 @@ def test_a_file_that_is_taken_away_is_forgotten_with_its_answers(upload):
 @ON_ONE_PAGE
 def test_a_links_choices_are_for_the_file_that_is_given_for_it(upload):
     page = unit_bounds(upload(CSV))
-    public = {**page.link, "data": "upload"}  # without a fingerprint, as the public's link is
+    # The public's link has no fingerprint.
+    public = {**page.link, "data": "upload"}
     page = upload(CSV, **public)
     assert page.packed()["picture"]
     page = page.give(SAME_COLUMNS)
