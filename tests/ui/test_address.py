@@ -14,7 +14,7 @@ PAIRS = [("data", "city"), ("epsilon", "0.5"), ("n_clusters", "6"), ("title", "a
 
 @pytest.fixture
 def written(session, monkeypatch):  # noqa: ARG001
-    """Return what the browser is told, last."""
+    """Return the last message to the browser."""
     told = {}
     monkeypatch.setattr(runs, "_ADDRESS", lambda *, data, key: told.update({key: data["query"]}))
     keep(MethodScreen(SimpleNamespace(), (), (), Noise(1), View(), False, PAIRS))

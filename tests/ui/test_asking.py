@@ -82,7 +82,8 @@ def test_many_who_wait_look_in_turn_and_one_alone_as_often_as_ever(monkeypatch):
     turns = asking._Turns()
     told = [turns.give() for _ in range(100)]
     assert told == [asking.EVERY + asking.APART * number for number in range(100)]
-    clock.monotonic = lambda: 7.0 + told[-1] / 1000  # all have had their turn
+    # All readers have had their turn.
+    clock.monotonic = lambda: 7.0 + told[-1] / 1000
     assert turns.give() == asking.EVERY
 
 
@@ -97,7 +98,8 @@ def test_what_is_there_besides_counts_too(session, monkeypatch):
 @pytest.mark.parametrize("more", [False, True])
 def test_where_more_jobs_follow_from_answers_the_fragment_runs_again_though_all_are_there(session, monkeypatch, more):
     shared = use(monkeypatch, FakeBackground())
-    for _ in JOBS:  # they come while nobody looks
+    # The answers arrive while nobody looks.
+    for _ in JOBS:
         shared.ask(SOURCE, JOBS, {})
     answers = asking.ask(SOURCE, JOBS, what="parts", key="one", more=more, secret=False, public=False)
     (line,) = session.lines
@@ -179,7 +181,8 @@ def test_the_curators_runs_are_counted_once_each_where_they_are_done(session, mo
     use(monkeypatch, FakeBackground())
     said = [(10, "one"), (20, "one"), (20, "one, again"), (30, "file")]
     for (n_runs, key), jobs in zip(said, (JOBS[:2], JOBS[:2], JOBS[:2], JOBS), strict=True):
-        if key == "file":  # other columns of the same people, without a word of noise
+        # Different columns of the same people, without a word of noise.
+        if key == "file":
             use(monkeypatch, FakeBackground())
             other = SimpleNamespace(key=("set", "b"), people=("set",), uploaded=True)
             asking.ask(other, jobs, what="parts", key=key, secret=False, public=False)

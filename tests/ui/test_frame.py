@@ -1,4 +1,4 @@
-"""What stands beside every page's picture: the public reads the same whatever the records are."""
+"""Words beside every page's picture: the public reads the same for all records."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from dpviz.ui.state import plain
 
 @pytest.fixture
 def described(monkeypatch):
-    """Return what `_describe` writes."""
+    """Return a function that returns the captions `_describe` writes."""
 
     def read(dataset, *, public):
         said = []

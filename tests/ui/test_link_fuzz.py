@@ -11,11 +11,13 @@ from dpviz.ui import state
 from tests.hostile import all_knobs, bad, good, names, texts
 
 KNOBS = all_knobs()
-QUICK, LONG = 100, 10_000  # links
+# Number of links.
+QUICK, LONG = 100, 10_000
 EVERYWHERE = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much)
 quick = settings(max_examples=QUICK, suppress_health_check=EVERYWHERE)
 long = settings(max_examples=LONG, suppress_health_check=EVERYWHERE, phases=[Phase.generate, Phase.shrink])
-MOST = 10  # knobs in one link
+# Number of knobs in one link.
+MOST = 10
 
 
 def said():
@@ -65,7 +67,8 @@ def check_any(link, query):
     assert len(problems) <= len(query) + state.MOST_REPEATED
     for problem in problems:
         assert not [each for each in problem if unicodedata.category(each) in ("Cc", "Zl", "Zp")], problem
-        words = re.sub(r"(?<=[^\W_])_(?=[^\W_])", "", problem)  # inside a word it is no markup
+        # Inside a word, an underscore is not markup.
+        words = re.sub(r"(?<=[^\W_])_(?=[^\W_])", "", problem)
         assert all(words[i - 1] == "\\" for i, each in enumerate(words) if each in "`*_[]()<>!$:"), problem
 
 

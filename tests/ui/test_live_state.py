@@ -1,4 +1,4 @@
-"""What a page believes of what a browser says about the live picture."""
+"""Validation of a browser's messages about the live picture."""
 
 import numpy as np
 import pytest

@@ -58,7 +58,8 @@ def test_the_code_is_that_of_the_link_with_its_quiet_zone():
             x, y = (numbers[0], numbers[1]) if kind == "M" else (x + numbers[0], y + numbers[1])
     zone = np.pad(expected, menu.QUIET)
     np.testing.assert_array_equal(seen, zone)
-    assert menu.QUIET >= 4  # what the standard asks for
+    # The standard asks for 4 modules.
+    assert menu.QUIET >= 4
     code = segno.make_qr(LINK, error=menu.LEVEL)
     assert code.version == segno.make_qr(LINK, error="l", boost_error=False).version, "no code has larger modules"
     other = np.array([list(row) for row in segno.make_qr(LINK.replace("dpm", "dpn"), error="l").matrix]) & 1
@@ -73,7 +74,8 @@ def test_a_link_that_does_not_fit_has_no_code():
 def test_every_knob_of_the_app_can_be_hidden():
     names = set()
     for path in ROOT.glob("dpviz/**/*.py"):
-        prefix = "data_" if path.is_relative_to(ROOT / "dpviz/data") else ""  # what links put before a data set's knobs
+        # Prefix that links put before a data set's knobs.
+        prefix = "data_" if path.is_relative_to(ROOT / "dpviz/data") else ""
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"Knob", "under"}:
                 name = node.args[0] if node.args else None

@@ -63,7 +63,8 @@ def n_releases(given=None, noise=SECRET):
     return runs.count_secret_runs(given or source(), noise, 0)
 
 
-OTHER = {  # another value for each parameter
+# A different value for each parameter.
+OTHER = {
     "n_clusters": 4,
     "mode": "published",
     "epsilon": 2.0,
@@ -84,9 +85,10 @@ def test_the_same_run_is_made_once(run):
     assert n_releases(noise=SEEDED) == 0, "a teaching run is no release"
 
 
+# Pages set no arrays, so the initial centers are left out.
 @pytest.mark.parametrize(
     "field", [field.name for field in dataclasses.fields(algorithm.Params) if field.name != "initial_centers"]
-)  # pages set no arrays
+)
 def test_every_parameter_is_part_of_the_key(run, field):
     options = {"mode": "published"} if field == "orientation" else {}
     run(**options)
@@ -110,7 +112,8 @@ def test_epsilon_does_not_run_lloyd_again(run):
     assert run.calls["reference"] == 4
 
 
-COMPARED = ["convergent_kmeans"]  # with Lloyd's run
+# Methods that are compared with Lloyd's run.
+COMPARED = ["convergent_kmeans"]
 
 
 @pytest.mark.parametrize("name", COMPARED)

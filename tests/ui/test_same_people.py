@@ -29,9 +29,12 @@ class SamePeople(RuleBasedStateMachine):
         self.drawn = watch(self.patch)
         self.patch.setattr(release_ledger.st, "checkbox", lambda *_, **__: True)
         self.numbers = itertools.count(1)
-        self.released = {}  # id -> people and ε
-        self.storage, self.saved = [], []  # of the browser, and of a settings file
-        self.tabs = [({}, (FILES[i], COLUMNS[0])) for i in range(2)]  # session and file, last the one that is looked at
+        # Id -> people and ε.
+        self.released = {}
+        # Contents of the browser's storage, and of a settings file.
+        self.storage, self.saved = [], []
+        # Session and file. The last one is the one on screen.
+        self.tabs = [({}, (FILES[i], COLUMNS[0])) for i in range(2)]
         self.look()
 
     def teardown(self):

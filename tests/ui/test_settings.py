@@ -57,7 +57,8 @@ def test_what_is_written_is_read_again(query, frame):
     try:
         text = write(made, guarantees=[]).encode()
     except UnicodeEncodeError:
-        return  # a lone surrogate is no text
+        # A lone surrogate is not text.
+        return
     found = read(text)
     assert dict(found.query) == query
     assert (found.page, found.step, found.hashes) == ("dpm", made.step, made.hashes)

@@ -171,7 +171,8 @@ def test_what_stands_on_a_page_that_runs_again_stands_there_afterwards(monkeypat
     state.run_again()
     state.begin()
     assert sorted(state.take_problems()) == ["one", "two"]
-    state.begin()  # a run that the reader has asked for
+    # A run that the reader has asked for.
+    state.begin()
     state.run_again()
     assert state.take_problems() == []
 
@@ -193,17 +194,20 @@ def test_settings_of_a_file_begin_a_session_anew(session):
 def test_a_widget_has_another_key_only_after_something_else_has_changed_its_value(session):
     key = state.tie("knob:k", 5)
     assert (key, session[key]) == ("knob:k", 5)
-    session[key] = 7  # the reader moves it
+    # The reader moves the widget.
+    session[key] = 7
     assert state.take_choice("knob:k", key) == 7
     assert state.tie("knob:k", 7) == key
-    again = state.tie("knob:k", 3)  # a preset: the browser of a closed menu would send 7 again, under the old key
+    # After a preset, the browser of a closed menu would send 7 again, under the old key.
+    again = state.tie("knob:k", 3)
     assert (again, session[again]) == ("knob:k:1", 3)
     session[key] = 7
     assert state.take_choice("knob:k", key) == 7, (
         "a move under the old key, from before the preset was there, is a move"
     )
     assert state.tie("knob:k", 7) not in (key, again), "but the new one shows another value"
-    session["knob:k:2"] = 99  # more than the knob takes
+    # A larger value than the knob takes.
+    session["knob:k:2"] = 99
     assert state.take_choice("knob:k", "knob:k:2") == 99
     assert session[state.tie("knob:k", 7)] == 7
     assert state.tie("knob:other", 1, chosen=False) == "knob:other"
@@ -238,6 +242,7 @@ def test_a_value_stays_in_the_link_while_two_knobs_of_its_name_have_other_defaul
     one, other = (Knob("k", "int", default, "k", "", 0, 9, 0, 9) for default in (3, 4))
     assert [state.value(one), state.value(other)] == [3, 4]
     assert [state.differing_query([("k", text)]) for text in ("3", "4")] == ["k=3", "k=4"]
-    state.begin()  # the next page has the second one alone
+    # The next page has only the second knob.
+    state.begin()
     assert state.value(other) == 4
     assert [state.differing_query([("k", text)]) for text in ("3", "4")] == ["k=3", ""]

@@ -1,7 +1,8 @@
-"""What style sheets and scripts name of Streamlit's own page is in the Streamlit that is installed.
+"""Names from Streamlit's own page in style sheets and scripts exist in the Streamlit that is installed.
 
-These names are nobody's promise: a new version may drop any of them, and a rule that names one then does nothing, in
-silence. The test names each with its file and line; `tests/browser/test_app_dom.py` asks whole selectors of real pages.
+Streamlit does not promise these names. A new version may drop any of them, and a rule with such a name then silently
+does nothing. The test reports each name with its file and line. `tests/browser/test_app_dom.py` checks whole selectors
+on real pages.
 """
 
 import re

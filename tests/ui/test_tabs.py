@@ -1,4 +1,4 @@
-"""What a page says of a file that is not there."""
+"""Messages of a page about a file that is not there."""
 
 import pytest
 import streamlit as st

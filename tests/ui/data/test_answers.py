@@ -96,7 +96,8 @@ def test_categories_and_groups_come_back_whatever_they_are_called(lists, weight,
 @pytest.mark.parametrize(
     "categories",
     [
-        [["a", ["x"]]],  # a feature
+        # Column a is a feature.
+        [["a", ["x"]]],
         [["c", []]],
         [["c", ["x", "x"]]],
         [["c", ["x"]], ["c", ["y"]]],

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from dpviz.ui.server import worker
 
-SECONDS = 0.002  # of one timed job
+# Seconds of one timed job.
+SECONDS = 0.002
 
 
 def total(points, box, factor):
@@ -23,7 +24,8 @@ def broken(points, box, message):  # noqa: ARG001
 
 
 def wrong(points, box):
-    raise RuntimeError(f"{points} {box}")  # not words for a reader: it could carry records
+    # The message is not for readers, because it could carry records.
+    raise RuntimeError(f"{points} {box}")
 
 
 def killed(points, box):  # noqa: ARG001

@@ -36,7 +36,8 @@ def talk(address, questions, *, cut=False, rest=0.0):
 
     async def receive():
         await asyncio.sleep(rest)
-        return await asyncio.to_thread(next, events)  # a question that waits must not hold the loop
+        # A question that waits must not block the loop.
+        return await asyncio.to_thread(next, events)
 
     async def send(event):
         if event["type"] == "websocket.close":
@@ -97,7 +98,8 @@ def test_two_sessions_have_two_addresses_that_nobody_guesses(session):
     second = ahead.offer((1.0,), lambda _: iter([]))
     assert first != second
     assert kept
-    assert all(len(address.rpartition("/")[2]) >= 43 for address in (first, second))  # 256 bits
+    # Each token has 256 bits.
+    assert all(len(address.rpartition("/")[2]) >= 43 for address in (first, second))
 
 
 @pytest.mark.parametrize("index", [1, -1, "0.0", "first", "²", "", "0" * 5000, " 0"])
@@ -117,7 +119,8 @@ def test_whoever_has_no_session_is_refused_and_no_offer_has_no_answer(session):
 
     def leaving():
         yield 0
-        session.clear()  # the session ends before its line does
+        # The session ends before its WebSocket does.
+        session.clear()
         gc.collect()
         yield 0
 
@@ -295,7 +298,8 @@ def test_work_goes_on_when_nobody_waits_for_its_band_any_more(session, monkeypat
     heard = heard_by(monkeypatch, 1)
     assert [each["band"] for each in bands_of(talk(banded(ask), asking()))] == [1]
     assert not work.cancelled(), "other sessions wait for it"
-    work.set_result(None)  # and nobody is left whom it could tell
+    # Nobody is left who could get the answer.
+    work.set_result(None)
 
 
 def test_a_picture_is_drawn_while_a_band_is_not_known(session, monkeypatch):  # noqa: ARG001
@@ -390,4 +394,5 @@ def test_a_reader_who_leaves_asks_no_more(session):  # noqa: ARG001
         many.set()
         return (value,) * 3
 
-    talk(banded(late), waited("band:1", until=many), cut=True)  # no error, though nobody hears it
+    # No error occurs, although nobody gets the answer.
+    talk(banded(late), waited("band:1", until=many), cut=True)

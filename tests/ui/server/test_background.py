@@ -23,7 +23,8 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.server import worker
 from tests.ui.server.tasks import broken, dies_until, killed, niceness, rested, slow, timed, total, wrong
 
-WAIT = 60.0  # s; a machine under load starts a process slowly
+# Seconds. A machine under load starts a process slowly.
+WAIT = 60.0
 MANY, FEW = 500, 40
 ROOT = Path(__file__).resolve().parents[3]
 # What `multiprocessing` does in a new process with each main script, and what the process then is sent.
@@ -34,7 +35,8 @@ for script in sys.argv[1:]:
     for name in names:
         importlib.import_module(name)
     print("streamlit" in sys.modules)"""
-STEP = 0.01  # s of work between two looks
+# Seconds of work between two looks.
+STEP = 0.01
 
 
 def source(key="set", *, uploaded=False, n=5):
@@ -83,7 +85,8 @@ def test_answers_on_drawn_records_stay_in_their_session(shared):
     finished(shared, drawn, jobs, mine)
     assert len(mine) == 1
     theirs = {}
-    shared.ask(drawn, jobs, theirs)  # another piece of work, which may be done at once
+    # A separate piece of work, which may be done at once.
+    shared.ask(drawn, jobs, theirs)
     assert [*mine.values()] != [*theirs.values()]
 
 
@@ -116,7 +119,8 @@ def test_what_nobody_looks_at_any_more_never_begins(shared):
     shared.ask(source(), waiting, own)
     started = time.monotonic()
     finished(shared, source(), [Job(total, (11.0,))], own)
-    assert time.monotonic() - started < 6.0  # not 40 times 0.3 s: two had begun at most
+    # Less than 40 times 0.3 s, because at most two jobs had begun.
+    assert time.monotonic() - started < 6.0
     assert len(own) == 1
 
 
@@ -173,7 +177,8 @@ def test_the_process_gives_way_to_everybody(shared):
     assert priority == 19
 
 
-@pytest.mark.slow  # one that dies is replaced above, and below all of them die
+# A test above replaces one process that dies. Tests below let all of them die.
+@pytest.mark.slow
 def test_a_process_that_is_killed_twice_loses_no_answer(tmp_path):
     made = Background()
     try:
@@ -226,7 +231,8 @@ def until_few_are_done(fresh):
     few = [Job(timed, (-1.0 - i,)) for i in range(FEW)]
     one, other = source("one", uploaded=True), source("other", uploaded=True)
     until = time.monotonic() + WAIT
-    while fresh.ask(one, many, mine).n_done < 5:  # the process has started, its clock has learned
+    # Afterwards, the process has started, and its clock has learned.
+    while fresh.ask(one, many, mine).n_done < 5:
         assert time.monotonic() < until
         time.sleep(0.01)
     asked = time.monotonic()
@@ -241,12 +247,14 @@ def until_few_are_done(fresh):
 
 def test_many_jobs_of_one_session_delay_another_by_no_more_than_its_share(fresh):
     between = until_few_are_done(fresh)
-    rounds = math.ceil(FEW / MOST_AHEAD) + 1  # in each, at most as many of the one as of the other, after what waited
+    # In each round, at most as many jobs of the one session as of the other, after the waiting jobs.
+    rounds = math.ceil(FEW / MOST_AHEAD) + 1
     assert between <= 2 * rounds * MOST_AHEAD
     assert between < MANY / 2
 
 
-@pytest.mark.slow  # says that the limit matters
+# Shows that the limit matters.
+@pytest.mark.slow
 def test_without_a_limit_the_other_would_wait_for_all(fresh, monkeypatch):
     monkeypatch.setattr(asking, "MOST_AHEAD", 10**6)
     monkeypatch.setattr(asking, "AHEAD_SECONDS", 10**6)
@@ -256,7 +264,8 @@ def test_without_a_limit_the_other_would_wait_for_all(fresh, monkeypatch):
 def test_an_unusual_job_is_no_measure_of_others(fresh):
     finished(fresh, source(), [Job(total, (0.0,))], {})
     before = fresh._seconds
-    finished(fresh, source(), [Job(rested, (1,), usual=False)], {})  # 0.2 s
+    # The job takes 0.2 s.
+    finished(fresh, source(), [Job(rested, (1,), usual=False)], {})
     assert fresh._seconds == before
     finished(fresh, source(), [Job(rested, (2,))], {})
     assert fresh._seconds != before

@@ -55,7 +55,8 @@ def test_the_class_in_containers_is_the_container_and_the_caddy_of_this_code():
     whole = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
     caddy_of, apps = whole["services"]["caddy"], {k: v for k, v in whole["services"].items() if k != "caddy"}
     assert len(apps) >= 2
-    (app,) = {json.dumps(each, sort_keys=True) for each in apps.values()}  # all are alike
+    # All apps are alike.
+    (app,) = {json.dumps(each, sort_keys=True) for each in apps.values()}
     app = json.loads(app)
     assert (DEPLOY / app["build"]["context"]).resolve() == ROOT
     assert ROOT / app["build"]["dockerfile"] == DEPLOY / "Containerfile"

@@ -45,13 +45,15 @@ def collector():
 def test_readers_of_a_server_that_is_prepared_hardly_wait_for_a_collection_of_everything(monkeypatch, prepared):
     """The pages of many readers are a million objects: looking at all of them takes a fifth of a second."""
     monkeypatch.setattr(lifecycle, "THUMBNAILS", ())
-    gc.set_threshold(700, 10, 10)  # Python's own
+    # Python's own thresholds.
+    gc.set_threshold(700, 10, 10)
     if prepared:
         lifecycle.prepare()
     whole = []
     gc.callbacks.append(record := lambda phase, about: phase == "start" and whole.append(about["generation"] == 2))
     try:
-        kept = [[] for _ in range(500_000)]  # what readers' moves leave within a minute
+        # As many objects as readers' moves leave within a minute.
+        kept = [[] for _ in range(500_000)]
     finally:
         gc.callbacks.remove(record)
     assert len(kept) == 500_000
@@ -98,7 +100,7 @@ def test_what_is_slow_to_load_waits_until_it_is_needed_and_the_app_has_it_before
 
 
 class Left:
-    """What a session holds: it refers to itself, as sessions do."""
+    """Content of a session, which refers to itself, as sessions do."""
 
     def __init__(self, name):
         self.session = SimpleNamespace(id=name)
@@ -117,7 +119,8 @@ def theme():
 
 
 def test_the_theme_is_read_once_and_is_what_streamlit_reads(monkeypatch):
-    monkeypatch.setattr(app_session, "_populate_theme_msg", app_session._populate_theme_msg)  # and back afterwards
+    # The monkeypatch restores the original afterwards.
+    monkeypatch.setattr(app_session, "_populate_theme_msg", app_session._populate_theme_msg)
     own, read, sections = theme(), config.get_options_for_section, []
     monkeypatch.setattr(config, "get_options_for_section", lambda section: sections.append(section) or read(section))
     lifecycle.read_theme_once()
@@ -140,7 +143,7 @@ def a_whole_run():
 
 
 def cleared(messages, fragments):
-    """Return what Streamlit's queue has of some messages when a run begins: of fragments, or None for a whole page."""
+    """Return the messages that Streamlit's queue keeps when a run of fragments, or of a whole page (None), begins."""
     queue = ForwardMsgQueue()
     for message in messages:
         queue.enqueue(message)
@@ -151,7 +154,8 @@ def cleared(messages, fragments):
 def test_a_fragment_that_begins_takes_back_nothing_of_a_whole_run_that_has_ended(monkeypatch):
     session, stage, table, finished = whole = a_whole_run()
     assert cleared(whole, ["stage"]) == [session, table, finished], "Streamlit keeps the stage itself now"
-    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)  # and back afterwards
+    # The monkeypatch restores the original afterwards.
+    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)
     lifecycle.keep_whole_runs()
     assert cleared(whole, ["stage"]) == whole
     assert cleared([*whole, session, stage], ["stage"]) == [*whole, session], "the fragment of before has not ended"
@@ -223,8 +227,10 @@ def test_a_streamlit_that_keeps_sessions_elsewhere_stops_nobody(monkeypatch):
     assert asyncio.run(serve()) == "served"
 
 
-LIMIT = 0.5  # s, in place of the limits of the app
-LATE = 10.0  # s until a connection that is let go of must have ended
+# Seconds, instead of the limits of the app.
+LIMIT = 0.5
+# Seconds until a dropped connection must have ended.
+LATE = 10.0
 HALVES = {
     "nothing": b"",
     "half a head": b"GET / HTTP/1.1\r\nHost: a\r\n",
@@ -291,7 +297,7 @@ async def ends(port, sent):
 
 
 async def trickled(port, *, pause, parts=10):
-    """Send a body of 1,000 bytes in parts, with a pause after each; return the answer, b"" where there is none."""
+    """Send a body of 1,000 bytes in parts, with a pause after each; return the answer, or b"" if there is none."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"PUT / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n")
     found = b""

@@ -29,9 +29,12 @@ from dpviz.ui.server.startup import HEALTH
 CADDY = pytest.mark.skipif(
     shutil.which("caddy") is None and os.environ.get("CI") != "true", reason="Caddy is not installed"
 )
-BODY = bytes(range(256)) * 3000  # with every byte, and longer than what is read at once
-WAIT = 90.0  # s, far above what it takes
-SOONER = {  # what Caddy waits for, in a file for tests
+# Contains every byte, and is longer than one read.
+BODY = bytes(range(256)) * 3000
+# Seconds, far above the time that is needed.
+WAIT = 90.0
+# Caddy's waiting times, shortened in the Caddyfile of tests.
+SOONER = {
     "health_interval 2s": "health_interval 200ms",
     "health_timeout 10s": "health_timeout 200ms",
     "fail_duration 2s": "fail_duration 200ms",
@@ -135,7 +138,8 @@ def test_a_reader_stays_and_bytes_pass_unchanged(tmp_path):
             assert (await ask(port, "nobody's"))[1] in cookies.values()
             in_class = [await ask(port, each, path="/class/CODE2/now") for each in (*cookies.values(), "")]
             assert len({body for _, _, body in in_class}) == 1, "one process has the class, whoever asks"
-            with contextlib.suppress(ConnectionError):  # a body that is too large: the rest of it is not read
+            # The body is too large, and the server does not read the rest of it.
+            with contextlib.suppress(ConnectionError):
                 assert (await ask(port, cookies[0], "PUT", bytes(61_000_000)))[0] != "200"
 
     asyncio.run(run())
@@ -146,11 +150,13 @@ def test_readers_wait_for_a_process_that_ended_and_go_to_another_if_it_does_not_
     async def run():
         async with proxied(tmp_path) as (port, servers, listeners):
             cookies = await homes(port)
-            servers[0].dies, before = True, len(servers[1].heads)  # after it has taken a request
+            # The process dies after it has taken a request.
+            servers[0].dies, before = True, len(servers[1].heads)
             assert (await ask(port, cookies[0], "PUT", b"file"))[0] == "502"
             assert len(servers[1].heads) == before, "a file is not sent a second time"
             address = listeners[0].sockets[0].getsockname()[:2]
-            listeners[0].close()  # and now it takes none
+            # From now on, the process takes no requests.
+            listeners[0].close()
             waiting = asyncio.create_task(ask(port, cookies[0]))
             await asyncio.sleep(0.7)
             assert await ask(port, cookies[1]) == ("200", None, b"1")
@@ -279,7 +285,8 @@ def status(port, cookie=""):
 
 
 def of_port(process, port):
-    with contextlib.suppress(psutil.ZombieProcess):  # ended, which its keeper is about to see
+    # The process has ended, and its keeper is about to notice.
+    with contextlib.suppress(psutil.ZombieProcess):
         return next((each for each in psutil.Process(process.pid).children() if each.cmdline()[-1] == str(port)), None)
     return None
 
@@ -300,7 +307,8 @@ def test_a_process_that_is_killed_or_hangs_starts_again_and_all_end_with_their_k
         last = psutil.Process(process.pid).children()
         assert len(last) == 3
         if sys.platform == "linux":
-            process.kill()  # and has no time to say so
+            # The process has no time to announce its end.
+            process.kill()
         else:
             process.terminate()
         _, alive = psutil.wait_procs(last, timeout=WAIT)

@@ -20,7 +20,8 @@ from dpviz.ui.server import security
 from dpviz.ui.server.security import OwnOrigin, is_own
 
 ROOT = Path(__file__).resolve().parents[3]
-HANGS = 20.0  # s that the name server takes: as long as three tries of a resolver
+# Seconds that the name server takes, as long as three tries of a resolver.
+HANGS = 20.0
 # Loaded by the server's Python before anything else: names of the machine itself are known, all others never found.
 NAMES = f"""import socket, time
 known = socket.getaddrinfo
@@ -203,8 +204,11 @@ def test_garbage_ends_its_line_and_makes_one_line_of_the_log(served, frame):
         line.send(frame)
         with contextlib.suppress(ConnectionClosed):
             while True:
-                line.recv(timeout=HANGS)  # what the app says before it closes the line; TimeoutError if it does not
-    time.sleep(0.3)  # what else would be written
+                # Reads the app's messages before the app closes the line. A TimeoutError means that the app does not
+                # close it.
+                line.recv(timeout=HANGS)
+    # Time for further output.
+    time.sleep(0.3)
     said = log.read_text("utf-8").removeprefix(before)
     assert len(said.strip().splitlines()) == 1, said
     assert "no message of the app" in said

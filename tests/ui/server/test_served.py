@@ -1,4 +1,4 @@
-"""How a component's script reaches the browser: fetched once, or inline where Streamlit does not let it."""
+"""Delivery of a component's script: fetched once, or inline if Streamlit does not allow a fetch."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,8 @@ def components() -> list:
 
 
 def test_messages_name_the_script_instead_of_carrying_it() -> None:
-    for _ in range(2):  # a second Streamlit in the same process knows nothing of the first one's components
+    # A second Streamlit in the same process knows nothing of the first one's components.
+    for _ in range(2):
         found = components()
         assert [one.component_name for one in found] == ["dpviz.epsilon", "dpviz.live", "dpviz.live"]
         assert [one.js_source_path for one in found] == ["epsilon.js", "live.js", "live.js"]

@@ -1,4 +1,4 @@
-"""Before the app starts: what is missing is said in plain words, and as many files may be open as the system allows."""
+"""Before the app starts: plain words for missing parts, and as many open files as the system allows."""
 
 import tomllib
 from importlib.metadata import PackageNotFoundError

@@ -16,7 +16,7 @@ MINE, OTHERS = "mine", "others"
 
 @pytest.fixture
 def stored(monkeypatch):
-    """Return what the server holds: session -> files."""
+    """Return the server's files: session -> files."""
     found = {}
     manager = SimpleNamespace(file_storage=found)
     running = SimpleNamespace(uploaded_file_mgr=manager)
@@ -25,7 +25,7 @@ def stored(monkeypatch):
 
 
 def asked(limit, session, size, *, method="PUT", path=uploads.ROUTE):
-    """Return the status of an upload that says `size`; None where it was passed on."""
+    """Return the status of an upload that states `size`, or None if it was passed on."""
     sent = []
 
     async def receive():
@@ -179,7 +179,8 @@ def test_an_upload_of_the_largest_size_stays_off_the_disk():
 def test_all_sessions_together_hold_so_much(stored):
     limit = uploads.SessionLimit(inside)
     for i in range(uploads.SERVER_BYTES // MAX_BYTES):
-        stored[f"reader {i}"] = {"a": SimpleNamespace(data=range(MAX_BYTES))}  # as long as a file, and no longer kept
+        # As long as a file, but without its memory.
+        stored[f"reader {i}"] = {"a": SimpleNamespace(data=range(MAX_BYTES))}
     assert asked(limit, MINE, 1) == 413
     stored.popitem()
     assert asked(limit, MINE, MAX_BYTES) is None
