@@ -1,7 +1,7 @@
-"""Long work in a background process, so that the slider never waits for it; and how far it is, drawn until it is done.
+"""Long work in a background process, so that the slider never waits for it, and the progress of this work.
 
-A thread would share the interpreter with every session's slider; the process does not, has the lowest priority, and
-rests while a reader moves a slider. Records go through a pipe and stay in memory.
+A thread would share the interpreter with every session's slider. The process does not share it, has the lowest
+priority, and rests while a reader moves a slider. Records go through a pipe and stay in memory.
 """
 
 import contextlib
@@ -171,9 +171,9 @@ class Background:
                 self._moves.send_bytes(b"move")
 
     def forget(self) -> None:
-        """Let the process end after the jobs that it has, so that nothing of what it was sent is left.
+        """Let the process end after its current jobs, so that none of the data sent to it remain.
 
-        Its caches hold records and what follows from them, in many places. The next job starts another process.
+        The process's caches hold records and results from them, in many places. The next job starts a new process.
         """
         with self._lock:
             if self._pool is not None:
@@ -431,9 +431,10 @@ def tally(source: Source) -> None:
 
 
 def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Answers:
-    """Start `jobs` of the fragment `key` and return what is known of them; draws nothing.
+    """Start `jobs` of the fragment `key` and return their answers so far; draw nothing.
 
-    It waits for them until `time.monotonic()` is `until`: a drawing costs more than a short wait for what comes next.
+    The function waits for answers until `time.monotonic()` is `until`, because a drawing costs more than a short wait
+    for the next answers.
     """
     while True:
         # Read at every look, so that Streamlit can end a run that a reader's click has overtaken.

@@ -59,10 +59,10 @@ def epsilon_slider(
 ) -> float:
     """Draw the slider and return the chosen value, always one of `values`.
 
-    `value` is where the thumb stands at first, and where it moves when a later run passes another value that is not
-    simply the answer given back; `set_epsilon` moves it in any case.
-    `marks` are (value, short name, description) of real deployments. `note` has one line for each value, shown at
-    once while dragging; `hint` says what the marks are until one is pointed at.
+    The thumb is at `value` at first. It moves to `value` when a later run passes a new value that is not simply the
+    answer given back; `set_epsilon` moves it in any case. `marks` are (value, short name, description) of real
+    deployments. `note` has one line for each value, shown at once while dragging. `hint` explains the marks until a
+    reader points at one.
     """
     ends = {"left": LEFT, "right": RIGHT}
     data = _slider(st.session_state.get(key), key, value, label, values, marks=marks, note=note, hint=hint, **ends)
@@ -211,7 +211,7 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
 
 
 def said(knob: Knob) -> str:
-    """Return a knob's name and the words of the choice that it stands at."""
+    """Return a knob's name and the words of its current choice."""
     return f"{knob.label}: {dict(knob.choices)[str(state.value(knob))]}"
 
 

@@ -1,4 +1,4 @@
-"""The frame of a page: navigation with data and knobs, the stage, and what stands below it; pages of words too."""
+"""The frame of a page: navigation with data and knobs, the stage, and the places below it; also pages of words."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,7 +70,8 @@ MORE = "More"
 class PageFrame:
     """Places on the page. The stage's fragment fills stage, numbers and charts again and again.
 
-    A fragment sends every element it draws with each move, so that what ε does not change is drawn outside of it.
+    A fragment sends every element it draws with each move, so the parts that ε does not change are drawn outside of the
+    fragment.
     """
 
     source: Source
@@ -206,7 +207,7 @@ def axis_knobs(d: int) -> list[Knob]:
 
 
 def view(frame: PageFrame, *, solid: bool = False) -> View:
-    """Draw the choice of axes where there is one; `solid` offers three features, no principal directions."""
+    """Draw the choice of axes, if there is one; `solid` offers three features, but no principal directions."""
     d = frame.dataset.d
     if d <= 2:
         return View()
@@ -276,7 +277,7 @@ def renew(*, secret: bool) -> None:
 
 def show_problems(place: DeltaGenerator) -> None:
     """Show the messages that have gathered, and forget them."""
-    # A fragment may only write where the last whole run has written, so that the box is there without a message, too.
+    # A fragment may only write where the last whole run has written, so the box is there even without a message.
     with place, st.container():
         for problem in state.take_problems():
             st.warning(problem)
@@ -292,7 +293,7 @@ def dress(*styles: str) -> None:
 
 @contextmanager
 def words_page(title: str, lead: str) -> Iterator[None]:
-    """Draw a page's title and lead, then what is drawn inside, then the messages that came up; terms in `lead` open."""
+    """Draw a page's title and lead, the block inside, and then the messages that came up; terms in `lead` open."""
     ahead.withdraw()
     # Keep nothing of the page before.
     keep(None)

@@ -74,7 +74,7 @@ def read_link(controls: frozenset[str]) -> None:
 
 
 def begin() -> None:
-    """Hide what is hidden by style alone."""
+    """Hide the parts that style alone hides."""
     style = "".join(text for group, text in STYLES.items() if hides(group))
     if style:
         st.html(f"<style>{style}</style>")

@@ -105,7 +105,7 @@ def clicked(picture: LiveState | None, key: str) -> bool:
 def wrap(options: Mapping[str, object], *packed: bytes) -> bytes:
     """Put options before packed scenes: 4-byte little-endian length, JSON, the scenes on aligned offsets.
 
-    A component gets either JSON or bytes as such, so that both must travel in one object.
+    A component gets either JSON or bytes as such, so both must travel in one object.
     """
     text = json.dumps(options).encode()
     text += b" " * (-(len(text) + 4) % ALIGNMENT)

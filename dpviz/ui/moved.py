@@ -83,7 +83,7 @@ def find_page(query: Mapping[str, str]) -> str:
 
 
 def _rename(name: str, text: str) -> tuple[str, str]:
-    """Return a parameter with today's name of the method that it names, as in "su:start=private" or with_su."""
+    """Return a parameter with the current name of the method that it names, as in "su:start=private" or with_su."""
     old, colon, more = text.partition(":")
     if name in NAMES_A_METHOD:
         return name, f"{RENAMED.get(old, old)}{colon}{more}"

@@ -30,7 +30,7 @@ COIN = "Before the release, or with a coin: 50 in 100. The attacker may know eve
 
 
 def sentence(finding: Sentence, *, public: bool) -> None:
-    """Show the live sentence in the reading of the audience; abbreviations in it open what they stand for."""
+    """Show the live sentence in the reading of the audience; abbreviations in it open their long forms."""
     text = finding.public if public else finding.curator
     short = ((words, term if _SHORT.search(words) else "") for words, term in noticed(text))
     html = _with_terms(short)
@@ -44,9 +44,9 @@ def side(*parts: str) -> None:
 
 
 def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
-    """Write the label of a guarantee: whom it protects, the claims in print and in proof, and what they let happen.
+    """Write the label of a guarantee: the protected people, the claims in print and in proof, and their effects.
 
-    `name` says whose, where there are several on the page; `notices` are about this very run. `details` has the rest.
+    `name` names the method if the page has several labels. `notices` are about this very run. `details` has the rest.
     """
     title = escape(f"Guarantee: {name}" if name else "Guarantee")
     apart = "".join(
@@ -74,12 +74,12 @@ def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
 
 
 def why(*parts: str) -> str:
-    """Write the cards of the guarantees as what "Details" on the stage opens; on paper they stand under it."""
+    """Write the guarantees' cards, which "Details" on the stage opens; on paper they are under the stage."""
     return f'<div id="{WHY}" class="dpviz-why" popover role="dialog" aria-label="Full guarantee">{"".join(parts)}</div>'
 
 
 def details(label: Label, name: str = "") -> str:
-    """Write what is behind the label: public inputs, what is shown and must not be released, and every caveat."""
+    """Write the details behind the label: public inputs, screen parts that must not be released, and every caveat."""
     parts = (
         ("Public inputs: they are not protected", label.contents.public),
         ("Shown here, never to be released", label.contents.secret),
@@ -173,7 +173,8 @@ def _statement(statement: Statement, style: str = "") -> str:
 def safe_table(table: pd.DataFrame | Sequence[Mapping[str, object]], *, hide_index: bool | None = True) -> None:
     """Show a table, or a mapping for each of its lines, with words that may come from a file or a link.
 
-    Streamlit's own table offers its cells and headers as CSV, as they are: no spreadsheet takes one for a formula.
+    Streamlit's own table offers its cells and headers as CSV, unchanged. So `harmless` changes the words that a
+    spreadsheet would take for a formula.
     """
     st.dataframe(harmless(pd.DataFrame(table)), width="stretch", hide_index=hide_index)
 

@@ -50,7 +50,7 @@ def draw_tab(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FormulaPart:
-    """The formulas of one method, with its name where there are several."""
+    """The formulas of one method, with its name if there are several methods."""
 
     title: str
     formulas: Sequence[Formula]

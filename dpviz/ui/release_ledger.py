@@ -82,12 +82,12 @@ class _Origin:
 
 @dataclass(slots=True)
 class _Session:
-    """All releases that a session knows of, and the reader's answers about them."""
+    """All releases that are known to a session, and the reader's answers about them."""
 
     ledger: ReleaseLedger = field(default_factory=ReleaseLedger)
     # Origins of this session's own releases, by id.
     origins: dict[str, _Origin] = field(default_factory=dict)
-    # Of people, the ids of releases by whether they are about the same people.
+    # People -> id of a release -> True if the release is about the same people.
     answers: dict[Hashable, dict[str, bool]] = field(default_factory=dict)
     # Ids of forgotten releases.
     forgotten: set[str] = field(default_factory=set)

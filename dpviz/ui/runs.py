@@ -1,4 +1,4 @@
-"""Runs on a page, cached by data, parameters and seeds, and what is on screen of them, as the audience sees it.
+"""Runs on a page, cached by data, parameters and seeds, and their screen as the audience sees it.
 
 Sessions share no uploaded records and no secret noise.
 """
@@ -140,7 +140,7 @@ Runs: TypeAlias = tuple[tuple[RunRequest, AnyRun], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Latest:
-    """A secret run on screen, so that looking at it again is not releasing again."""
+    """A secret run on screen, kept so that a second look is not a second release."""
 
     key: tuple[Hashable, ...]
     result: Result[Release, Step]
@@ -167,10 +167,11 @@ def notices(guarantee: Guarantee) -> tuple[str, ...]:
 
 
 def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int = 0) -> AnyRun:
-    """Run the method, or recall the same run; `place` tells pictures on one page apart.
+    """Run the method, or recall the same run; `place` distinguishes pictures on one page.
 
-    Of a person's own records it is the release with these very settings, where there is one, else a teaching run with
-    the noise's seed: looking releases nothing. Raises ValueError for secret noise on them, and as the method does.
+    For a person's own records, it is the release with these very settings if there is one, or else a teaching run with
+    the noise's seed: looking releases nothing. Raises ValueError for secret noise on such records, and in the same
+    cases as the method.
     """
     params, dataset, kind = request.params, source.dataset, request.kind
     key = _key_of(request, source, noise)
@@ -184,7 +185,7 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
         raise ValueError("Secret noise was asked for a picture of own records. Release them, or use a seed.")
     else:
         result, secret = _secret(request, source, key, place), True
-    # Lloyd's run depends on the data and the start only, so that it is not made again when epsilon moves.
+    # Lloyd's run depends only on the data and the start, so it is not made again when epsilon moves.
     group = (kind.reference_group,) if kind.reference_group else (kind.__qualname__, request.algorithm.name)
     start = ("reference", source.key, *group, *kind.reference_key(params, result))
     words = words_of(source)
@@ -305,7 +306,7 @@ def _secret(request: RunRequest, source: Source, key: tuple[Hashable, ...], plac
 
 
 def renew_secret() -> None:
-    """Forget the secret runs on screen and the session's secret seed, so that the next ones have new noise."""
+    """Forget the secret runs on screen and the session's secret seed, so that later runs have new noise."""
     st.session_state.pop(_SECRET_SEED, None)
     st.session_state.pop(_SECRET, None)
 
@@ -362,7 +363,7 @@ class MethodScreen:
     numbers: str = ""
     # Data of the slider, as sent to the browser.
     slider: Mapping[str, Any] | None = None
-    # What is seen at each of its values, None at impossible ones; None instead of all where that is more releases.
+    # Pictures at each value of the slider, None at impossible values; None instead if they would be more releases.
     moments: Callable[[], Iterator[PictureState | None]] | None = None
     # Request of the first picture. Raises ValueError.
     request: Callable[[float], RunRequest] | None = None
@@ -396,7 +397,7 @@ OnScreen: TypeAlias = MethodScreen | ChartScreen
 
 
 def keep(screen: OnScreen | None) -> None:
-    """Remember what is on screen now; None: nothing is."""
+    """Remember the current screen; None means that nothing is on screen."""
     st.session_state[SCREEN] = screen
 
 
@@ -435,7 +436,10 @@ class PictureCache:
     def pack(
         self, name: Hashable | None, runs: Runs, scenes: Iterable[Scene], *, public: bool
     ) -> Iterator[CachedPicture]:
-        """Pack pictures for their audience: after each, what there is. Hold them all if they have a name."""
+        """Pack pictures for their audience, and yield all packed so far after each.
+
+        Keep them all if they have a name.
+        """
         picture = CachedPicture(name, runs, (), ())
         for scene in scenes:
             packed = pack(scene.public() if public else scene)
@@ -462,7 +466,7 @@ _ADDRESS = served("address")
 
 def address(query: str, *, key: str = "address") -> None:
     """Put `query` into the page's address without a new entry in the history. A live picture does so by itself."""
-    # Of another session, as after a restart of the server, the browser takes no other address.
+    # The browser takes no address from a different session, for example after a restart of the server.
     _ADDRESS(data={"query": query, "session": session_name()}, key=key)
 
 

@@ -72,7 +72,7 @@ class Slider:
     requests: Callable[[float], tuple[RunRequest, ...]]
 
     def first(self, epsilon: float) -> RunRequest:
-        """Return the request of the first picture, whose words stand on the stage."""
+        """Return the request of the first picture, whose words are on the stage."""
         return self.requests(epsilon)[0]
 
 
@@ -160,7 +160,7 @@ class Screen:
         self._finish()
 
     def say_why(self, error: ValueError, *, for_all: bool = False) -> None:
-        """Say in the place of the picture why there is none; everybody may read why where it names parameters only."""
+        """Show the reason for a missing picture in its place; everyone may read a reason that names only parameters."""
         self._without_picture(IMPOSSIBLE if self.frame.public and not for_all else str(error))
         self._finish()
 
@@ -220,7 +220,7 @@ class Screen:
         yield from ((key, part.packed[-1]) for part, key in zip(parts, KEYS, strict=False))
 
     def _offer(self, picture: CachedPicture) -> dict[str, Any] | None:
-        """Offer pictures at the slider's other values ahead of the rerun, where that is not one more release."""
+        """Offer pictures at the slider's other values ahead of the rerun, unless that is one more release."""
         frame, noise = self.frame, self.noise
         hidden = frame.public and not all(scene.axes_public for scene in picture.scenes)
         if noise.secret or frame.source.own or hidden:
@@ -233,7 +233,7 @@ class Screen:
         return bands.ahead(draw, state.widget_key(knob.name))
 
     def _keep(self, picture: CachedPicture, pairs: state.Pairs) -> str:
-        """Keep what is on screen for the exports: also the slider, and what makes all that the page shows as it moves.
+        """Keep the screen for the exports, including the slider and the maker of all its page states.
 
         Returns the facts, as HTML.
         """

@@ -81,7 +81,7 @@ def draw_stage(
         scenes.append(packed)
     data = {
         "query": query,
-        # Of another session, as after a restart of the server, the browser takes no other address.
+        # The browser takes no address from a different session, for example after a restart of the server.
         "session": session_name(),
         "instrument": instrument,
         "audience": audience,

@@ -215,9 +215,9 @@ def widget_key(name: str) -> str:
 def tie(name: str, value: object, *, chosen: bool = True) -> str:
     """Return the key of the widget `name` that shows `value`: a new key if anything but the widget has changed it.
 
-    The browser keeps the value of a widget that it does not draw, as in a closed menu, and sends it with the next run.
-    Under the old key that value would undo the change. A default that follows another one keeps the key: neither was
-    `chosen`.
+    The browser keeps the value of a widget that it does not draw, such as one in a closed menu, and sends it with the
+    next run. Under the old key, that value would undo the change. A default that follows a different default keeps the
+    key, because neither was `chosen`.
     """
     ties = _ties()
     turn, before, was_chosen = ties.get(name, (0, value, chosen))
@@ -265,7 +265,7 @@ def begin() -> None:
 
 
 def run_again() -> NoReturn:
-    """Run the whole page again, and show the messages that stand on it: they may be from this very run."""
+    """Run the whole page again, and show the page's messages: they may be from this very run."""
     for problem in st.session_state.pop(_ON_PAGE, []):
         _keep(problem)
     st.rerun(scope="app")
@@ -282,7 +282,7 @@ def plain(text: str) -> str:
     # Bare addresses become links even when escaped; an invisible joiner inside them does not.
     for sign in ADDRESS_SIGNS:
         text = text.replace(sign, f"{sign[0]}{JOINER}{sign[1:]}")
-    # Inside a word an underscore is no markup; a backslash would be part of a widget's name for screen readers.
+    # Inside a word, an underscore is not markup; a backslash would be part of a widget's name for screen readers.
     return MARKUP.sub(r"\\\g<0>", text)
 
 

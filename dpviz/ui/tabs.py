@@ -36,9 +36,9 @@ _OPENED = "dpviz:how-opened"
 
 
 def follow(*, own: bool, asks: bool) -> None:
-    """Say that another tab has the app open, where that matters: one of both has records of its reader's `own`.
+    """Report that a different tab has the app open, if one of the two tabs has records of its reader's `own`.
 
-    With `asks` the browser says how the page was opened, once, and the page runs again.
+    With `asks`, the browser reports once how the page was opened, and the page runs again.
     """
 
     def take() -> None:
@@ -48,6 +48,6 @@ def follow(*, own: bool, asks: bool) -> None:
 
 
 def missing_file(fingerprint: str) -> str:
-    """Say why the file of this fingerprint is not there, what is, and the way out."""
+    """Return the reason that the file of this fingerprint is missing, what is there instead, and the way out."""
     words = {"reloaded": RELOADED, "renewed": RESTARTED}.get(st.session_state.get(_OPENED, ""), LINKED)
     return f"{words}; it is checked by its fingerprint {fingerprint}."

@@ -50,7 +50,7 @@ _FOR = "dpviz:upload-form-for"
 
 
 def _row(cells: Iterable[str]) -> str:
-    """Write names as one line of CSV, so that a comma in one stays in it."""
+    """Write names as one line of CSV, so that a comma in a name stays in it."""
     line = io.StringIO()
     # A carriage return or line feed that is part of a name is quoted.
     csv.writer(line, lineterminator="\r\n").writerow(list(cells))
@@ -129,7 +129,7 @@ class Field(TypedDict):
 
 
 def keep_file(uploaded: UploadedFile) -> None:
-    """Store an uploaded file, so that it can be read in another way."""
+    """Store an uploaded file, so that it can be read again with different settings."""
     st.session_state[_FILE] = uploaded
 
 

@@ -41,7 +41,7 @@ class Background:
 
 
 def below(dataset: Dataset) -> Dataset:
-    """Return the data set with the session's background, where its map and its bounds are public."""
+    """Return the data set with the session's background, if its map and its bounds are public."""
     kept: Background | None = st.session_state.get(_KEPT)
     place = dataset.place if dataset.scale is None else dataset.scale.place
     if kept is None or place is None or dataset.projection is not None or dataset.bounds_from_data:
@@ -51,7 +51,7 @@ def below(dataset: Dataset) -> Dataset:
 
 
 def draw_background(*, from_data: bool, public: bool) -> None:
-    """Draw the field of the background's file, or what is kept of it and the way to remove it."""
+    """Draw the field for the background's file, or a description of the kept background and a way to remove it."""
     kept: Background | None = st.session_state.get(_KEPT)
     if kept is not None:
         words, forget = st.columns([3, 1], vertical_alignment="center")

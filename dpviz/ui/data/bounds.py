@@ -232,7 +232,7 @@ class _Bound:
 
     @classmethod
     def from_table(cls, table: Table, name: str, place: tuple[str, str] | None) -> "_Bound":
-        """Return it for a column with bounds of its own; degrees are no thousands."""
+        """Return the reader for a column with bounds of its own; degrees never reach the thousands."""
         dates = name in table.dates or answer(f"source:{name}") == DATES
         return cls(f"of:{name}", table.decimal(name), dates, TURN if place is not None and name in place else LARGEST)
 

@@ -160,7 +160,7 @@ def edited(message: object, drawing: Drawing) -> Drawing | None:
 
 
 def _undo(drawing: Drawing, *, number: int | None = None) -> Drawing:
-    """Undo the last change; a new number, so that the browser replaces its points."""
+    """Undo the last change, with a new number, so that the browser replaces its points."""
     *before, sheet = drawing.before or (drawing.sheet,)
     return replace(drawing, sheet=sheet, before=tuple(before), number=number or drawing.number + 1)
 

@@ -134,7 +134,7 @@ def pick(
     # The public does not see a file's name.
     file_name = upload.name() if name == UPLOAD and not public else ""
     times_opened = int(st.session_state.get(_TIMES_OPENED, 0))
-    # Another key closes the button's list, so that it does not cover the gallery, or the form that the page then is.
+    # A new key closes the button's list, so that it does not cover the gallery, or the form that the page then is.
     key = f"dpviz-data-{'waiting' if waiting else 'there'}-{times_opened}"
     with (
         row.container(key="dpviz-data", width="content"),
@@ -224,7 +224,7 @@ def _of_shelf(
 
 def source_of(data: Described, *, public: bool) -> Source:
     """Return the set of a described file, with its part of a link."""
-    # The fingerprint is a function of all records: whoever knows all but one could try the last.
+    # The fingerprint is a function of all records: an attacker who knows all but one could try values for the last.
     file = ("data", UPLOAD if public else f"{UPLOAD}:{data.digest}")
     link = (file, *answers.to_link(data.form, public=public))
     clipping = None if public else data.nonprivate_clipping
@@ -237,15 +237,15 @@ def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Value], ...], _m
 
 
 def own_data() -> str:
-    """Return the name of the reader's own data, where those follow the session; "" where a named set does."""
+    """Return the name of the reader's own data if they follow the session, or "" if a named set does."""
     follows = st.session_state.get(_FOLLOWS)
     return upload.name() if follows == UPLOAD else drawing.TITLE if follows == drawing.DRAW else ""
 
 
 def choose(name: str, own: DataCatalog | None = None) -> None:
-    """Let another set follow the session from now on, as a preset does before the page runs again.
+    """Let a different set follow the session from now on, as a preset does before the page runs again.
 
-    Its size, its knobs and what is asked of it start from their own defaults.
+    Its size, its knobs and its questions start from their own defaults.
     """
     st.session_state[_FOLLOWS] = name
     # The link was written for a different choice.

@@ -1,7 +1,7 @@
-"""The form for a person's own table: its file, how that is read, its columns and rows.
+"""The form for a person's own table: its file, the reading of the file, its columns and rows.
 
-Answers are in `answers`, so that the data set is known before the form is drawn: without a picture the form has the
-page, with one it is behind a button. Questions about public bounds are in `bounds`.
+The answers are in `answers`, so that the data set is known before the form is drawn. Without a picture, the form has
+the page to itself. With a picture, the form is behind a button. Questions about public bounds are in `bounds`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -234,7 +234,7 @@ def _place(features: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _read(reading: TableFormat) -> Table | TableError:
-    """Read the session's file, or return why not, so that a bad one is not read again with every run."""
+    """Read the session's file, or return the reason for a failure, so that no later run reads a bad file again."""
     file = answers.file()
     if file is None:
         return TableError("There is no file. Choose one.")
@@ -245,9 +245,10 @@ def _read(reading: TableFormat) -> Table | TableError:
 
 
 def _read_as_imported(before: TableFormat) -> Table | TableError | None:
-    """Read the session's file by the settings of an import, if that is about it and has others than `before`.
+    """Read the session's file by the settings of an import, if they are about it and differ from `before`.
 
-    Where the import's sheet is missing, another sheet would be other records under the same form: it is asked for.
+    If the import's sheet is missing, a different sheet would be different records under the same form. So the form asks
+    for the sheet.
     """
     _, form = answers.pending_form()
     if form is None or form.reading == before:
@@ -266,7 +267,7 @@ def _read_as_imported(before: TableFormat) -> Table | TableError | None:
 
 
 def _describe_like(before: Mapping[str, Any], reading: TableFormat) -> None:
-    """Describe the session's file as the one before it, and read it in the same way where that gives these columns."""
+    """Describe the session's file like the file before it, and read it in the same way if that gives these columns."""
     number, features = answer(IMPORT), set(before["features"])
     table = _read(reading)
     if isinstance(table, Table) and features <= set(table.numeric_columns):
@@ -357,7 +358,7 @@ def _file(*, public: bool) -> Table | None:
 
 
 def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -> None:
-    """Draw how the file is read, open where that is in doubt: its numbers, its names below the first line, no table."""
+    """Draw the file's settings, open if they are in doubt: numbers, names below the first line, or no table."""
     file, reading = answers.file(), answers.reading()
     if file is None or not beginning.can_be_set:
         return
@@ -417,7 +418,7 @@ def _set(name: str, key: str) -> None:
 
 
 def say_doubts() -> None:
-    """Show beside a picture which of its numbers could be others, and where that is set."""
+    """Show the picture's ambiguous numbers beside it, and the place to set their meaning."""
     table = answers.table()
     for doubt in () if table is None else table.doubts:
         st.warning(f"{state.plain(doubt)} It is under Data, “How the file is read”.")

@@ -59,9 +59,9 @@ def make(screen: OnScreen, page: str, request: ExportRequest) -> File:
 
 
 def named(screen: OnScreen, page: str, epsilon: float | None = None) -> str:
-    """Return a file's name without its ending: page, data and ε, and nothing that a file or a person has named.
+    """Return a file's name without its ending: page, data and ε, and no name from a file or a person.
 
-    ε is that of what is on screen, where the file is not about another one.
+    The ε is the one on screen, unless the file is about a different ε.
     """
     link = dict(screen.pairs)
     parts = [page, dict(screen.source.link).get("data", "").partition(":")[0]]
@@ -135,7 +135,7 @@ class _Picture:
         if isinstance(screen, MethodScreen) and is_secret(screen):
             # The noise seed belongs to rehearsals.
             elsewhere.add("noise_seed")
-        # What is part of the form below is no part of the query.
+        # Parts of the form below are not parts of the query.
         query = tuple(pair for pair in screen.pairs if pair[0] not in elsewhere)
         hashes: tuple[str, ...] = ()
         guarantees: Sequence[Mapping[str, object]]

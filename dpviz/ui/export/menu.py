@@ -196,7 +196,7 @@ OWN_SERVER_WORDS = (
     "It shows this app, without navigation: in pages of its own server, and of others that its operator allows."
 )
 OWN_DATA_WORDS = "There is no code for a web page: a published site has bundled data, and yours stay here."
-# What a published picture's address says, by what the app's link calls it; modes keep their names.
+# Name in the app's link -> name in a published picture's URL; modes keep their names.
 _FRAMED = {
     "epsilon": "eps",
     "compare_at": "eps",
@@ -279,7 +279,7 @@ def share_menu() -> None:
 
 
 def query_of(hidden: list[str], *, bare: bool) -> str:
-    """Return the query of what is on screen, with what is hidden here and what is to be hidden besides."""
+    """Return the query of the screen, including the parts hidden on this page and the parts to hide in addition."""
     screen = latest()
     link = None if screen is None else state.differing_query(screen.pairs)
     pairs = dict(st.query_params) if link is None else dict(parse_qsl(link, keep_blank_values=True))
@@ -303,7 +303,7 @@ def framed(link: str, frame: str | None, *, bare: bool) -> tuple[str, str]:
     if screen is not None and screen.source.own:
         return "", OWN_DATA_WORDS
     here, _, query = link.partition("?")
-    # A published site opens with another state than the app, so that its link names every knob that it has.
+    # A published site opens with a different state than the app, so its link names every knob that it has.
     shown = parse_qsl(query) if screen is None else screen.pairs
     pairs = [(_FRAMED[name], value) for name, value in shown if name in _FRAMED]
     pairs += [("step", frame)] if frame else []

@@ -1,7 +1,7 @@
 """Settings of a picture as a JSON file: page, data, seeds, view and knobs, in the words of a link.
 
-The only records in a file are points drawn by hand, and only where the curator saved it. The ledger of what was
-released goes with it, so that next year's release of the same people goes on from it.
+The only records in a file are points drawn by hand, and only if the curator saved the file. The ledger of releases goes
+with the file, so that next year's release about the same people continues it.
 """
 
 import json
@@ -35,7 +35,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class SettingsError(ValueError):
-    """A file that holds no settings; the message names the value, what is allowed, and the way out."""
+    """Error for a file without settings; the message names the value, the allowed values, and the way out."""
 
 
 @dataclass(frozen=True, slots=True)

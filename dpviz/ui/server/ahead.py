@@ -117,10 +117,10 @@ _OFFERS: WeakValueDictionary[str, _Offer] = WeakValueDictionary()
 
 
 def offer(values: Sequence[float], draw: Draw, bands: Bands | None = None) -> str:
-    """Offer to draw at any of `values` from now on; returns the address of the WebSocket that takes their indexes.
+    """Offer to draw at any of `values` from now on; return the URL of the WebSocket that takes their indexes.
 
-    `draw` runs outside of the session's script, so that it may not touch Streamlit's session state. Without `bands`
-    there is none at any value.
+    `draw` runs outside of the session's script, so it may not touch Streamlit's session state. Without `bands`, no
+    value has a band.
     """
     own: _Offer | None = st.session_state.get(_OFFER)
     # Making a token takes a while.

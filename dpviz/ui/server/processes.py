@@ -1,11 +1,11 @@
-"""`dpviz serve --processes N`: the app in several processes behind Caddy, each started again when it ends or hangs.
+"""`dpviz serve --processes N`: the app in several processes behind Caddy, each restarted if it ends or hangs.
 
-What a page shows is in its address, so that any process can show it: a reader whose process dies waits until it is
-there again, or for another one, and the page comes back by itself. Only uploaded files are lost with a process.
+A page's URL contains its whole state, so any process can show the page. A reader whose process dies waits until it is
+there again, or for a different process, and the page comes back by itself. Only uploaded files are lost with a process.
 
 A page's files, uploads and WebSockets must reach the process that holds its session, so Caddy keeps each reader at one
-of them by a cookie; `dpviz/assets/Caddyfile` says how. A port that processes share (SO_REUSEPORT) would not do: the
-operating system balances connections, not readers.
+process by a cookie; `dpviz/assets/Caddyfile` has the details. A port that processes share (SO_REUSEPORT) would not do,
+because the operating system balances connections, not readers.
 """
 
 import argparse

@@ -44,7 +44,7 @@ _CLOSED = ("/_stcore/upload_file", "/_stcore/metrics")
 # WebSocket close codes of RFC 6455; before a handshake is over they are answered as 403.
 POLICY_VIOLATION, UNSUPPORTED_DATA, PROTOCOL_ERROR = 1008, 1003, 1002
 _INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
-# Without it Streamlit looks for its server below the page's own name first, where nothing is.
+# Without it, Streamlit looks for its server below the page's own name first, and finds nothing there.
 SERVER_SCRIPT = b'window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}'
 _LOGGER = get_logger(__name__)
 
@@ -73,7 +73,7 @@ def framing_origins() -> list[str]:
 
 
 def headers() -> tuple[tuple[bytes, bytes], ...]:
-    """Return the headers of every answer; a frame option cannot name other origins, so that the policy alone does."""
+    """Return the headers of every answer. A frame option cannot name other origins, so only the policy does."""
     own_frames = () if framing_origins() else ((b"x-frame-options", b"SAMEORIGIN"),)
     return (
         (b"content-security-policy", content_policy().encode()),

@@ -1,4 +1,4 @@
-"""The process behind `background`. It imports no Streamlit, so that it starts soon."""
+"""The process behind `background`. It does not import Streamlit, so that it starts quickly."""
 
 import contextlib
 import os
