@@ -288,7 +288,7 @@ class Page:
 
     @property
     def card(self):
-        """Return the text of the guarantee's label, and of what is behind it."""
+        """Return the text of the guarantee's label, and of the details behind it."""
         (found,) = [text for body, text in zip(self.bodies, self.html_texts, strict=True) if "dpviz-card" in body]
         return found
 

@@ -37,7 +37,7 @@ def stage(page):
 
 
 def finding(page):
-    """Return the sentence of all runs, or what stands there without a result."""
+    """Return the sentence of all runs, or the words in its place without a result."""
     sent, result = stage(page)
     return sent["said"] if result is None else result["played"][-1]["finding"]
 

@@ -42,7 +42,7 @@ def known(monkeypatch):
 
 
 def address(page):
-    """Return the link that the stage writes, or what stands in its place."""
+    """Return the link that the stage writes, or the link in its place."""
     if page.compared is not None:
         return page.query
     found = [

@@ -1,4 +1,4 @@
-"""DPM's own page: the shares editor, what is looked into, what cannot be, and what the public may look into."""
+"""DPM's own page: the shares editor, the views inside, the refused settings, and the views open to the public."""
 
 import math
 import re

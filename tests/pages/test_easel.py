@@ -1,4 +1,4 @@
-"""A picture is drawn once: what came ahead, or what is on screen, is not drawn again; what differs is."""
+"""A picture is drawn once: a picture that came ahead or is on screen is not drawn again, a different one is."""
 
 import threading
 

@@ -35,7 +35,7 @@ def test_caches_that_are_emptied_in_the_middle_of_a_run_change_nothing(open_page
 
 @pytest.mark.parametrize("name", [FIRST])
 def test_an_export_needs_no_disk(open_page, name):
-    """Files are made in memory and saved by the browser, so that a full disk of the server is in nobody's way."""
+    """Files are made in memory and saved by the browser, so a full disk of the server does not matter."""
     page = open_page(name, n="200")
     shown = page.app.session_state["dpviz:shown"]
     # The first export imports the modules that the other exports need.

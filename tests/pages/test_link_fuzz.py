@@ -75,7 +75,7 @@ def hostile_link(seed):
         elif kind < 0.5 and knob.kind in ("int", "float"):
             place = rng.choice([0.0, 1.0, rng.random()])
             value = knob.low + place * (knob.high - knob.low)
-            # What is large is slow, and these pages are many: ends of sizes and of repetitions are other tests' work.
+            # Large values are slow, and there are many pages: other tests cover the ends of sizes and of repetitions.
             if knob.kind == "float" or value <= 64:
                 link[knob.name] = knob.format(value if knob.kind == "float" else int(value))
         elif kind < 0.6:

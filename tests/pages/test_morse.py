@@ -1,4 +1,4 @@
-"""Morse processing on its page: what is scrubbed, the pair that was clicked, many runs, and every method."""
+"""Morse processing on its page: the scrubber, the clicked pair, many runs, and every method."""
 
 import itertools
 

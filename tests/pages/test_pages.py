@@ -69,7 +69,7 @@ def knows(name, link):
 
 
 def impossible(name, knob, text):
-    """Return why the algorithm refuses a value beside its defaults, "" where it does not."""
+    """Return the algorithm's reason to refuse a value beside its defaults, or "" if it does not refuse."""
     (found,) = [each for each in knobs(CATALOGUE[name].Params) if each.name == knob]
     try:
         CATALOGUE[name].Params(**{knob: found.parse(text)})

@@ -75,7 +75,7 @@ def asked(monkeypatch):
     def ask(source, jobs, _own):
         data = source.dataset
         for job in jobs:
-            # Who plays, and how often, is no matter of the records: the games on invented ones are long.
+            # The players and the number of rounds do not depend on the records; games on invented records are long.
             if job.task not in found and job.task.__name__ != "membership":
                 given = (data.labels, *job.arguments) if job.classified else job.arguments
                 found[job.task] = job, data.n, job.task(data.points, data.box, *given)

@@ -1,4 +1,4 @@
-"""A tab that runs without the picture puts what it has moved into the address, and into what is on screen."""
+"""A tab that runs without the picture puts its changes into the URL, and into the screen."""
 
 from types import SimpleNamespace
 from urllib.parse import urlencode

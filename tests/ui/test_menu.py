@@ -1,4 +1,4 @@
-"""The QR code is the link's own, readable from a screen; the link keeps what is hidden."""
+"""The QR code contains the link and is readable from a screen; the link keeps the hidden parts."""
 
 import ast
 import base64
@@ -138,7 +138,7 @@ def test_a_share_link_hides_what_is_hidden_and_more(session, monkeypatch):
 def test_a_frame_shows_the_published_picture_and_nobodys_own_records(monkeypatch):
     own = SimpleNamespace(own=False)
     link = "http://localhost:8501/base/dpm?epsilon=0.5&calibration=published&audience=public"
-    # A published page may open with other values, so that its frame names also those that the app's link leaves out.
+    # A published page may open with other values, so its frame also names the values that the app's link leaves out.
     shown_pairs = [("data", "moons"), ("n", "500"), *parse_qsl(link.partition("?")[2]), ("noise_seed", "7")]
     monkeypatch.setattr(menu, "latest", lambda: SimpleNamespace(source=own, pairs=shown_pairs))
     shown = "https://example.org/dpm/?embed&data=moons&eps=0.5&calibration=published&view=public&seed=7"

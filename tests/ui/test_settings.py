@@ -1,4 +1,4 @@
-"""Settings as a file: what is written is read again, and what anybody else may write is refused in plain words."""
+"""Settings as a file: written settings can be read again, and invalid ones are refused in plain words."""
 
 import contextlib
 import json

@@ -27,7 +27,7 @@ from tests.ui.server.tasks import broken, dies_until, killed, niceness, rested, 
 WAIT = 60.0
 MANY, FEW = 500, 40
 ROOT = Path(__file__).resolve().parents[3]
-# What `multiprocessing` does in a new process with each main script, and what the process then is sent.
+# The steps of `multiprocessing` in a new process with each main script, and the modules then sent to the process.
 BEGUN = """import importlib, pathlib, runpy, sys
 names = ["dpviz.ui.server.worker", *(".".join(p.parts)[:-3] for p in pathlib.Path("dpviz").glob("**/*batches.py"))]
 for script in sys.argv[1:]:
@@ -216,7 +216,7 @@ def test_answers_that_depend_on_secret_noise_stay_in_their_session(shared):
     assert len(mine) == len(theirs) == 1
     assert [*mine.values()] != [*theirs.values()], "no other session recalls it"
     assert not any(name[0] == asked.key for name in shared._shared)
-    # The same question without the flag is shared: what is tested above is the flag.
+    # The same question without the flag is shared, so the flag is what the test above checks.
     finished(shared, asked, [dataclasses.replace(job, secret=False)], {})
     assert sum(name[0] == asked.key for name in shared._shared) == 1
 

@@ -108,7 +108,7 @@ class Left:
 
 
 def theme():
-    """Return the message that Streamlit fills in at each run of a page, as it fills it."""
+    """Return the message that Streamlit fills in at each run of a page, after it was filled in."""
     message = CustomThemeConfig()
     for section in ("", "light", "dark", "sidebar", "light.sidebar", "dark.sidebar"):
         place = message

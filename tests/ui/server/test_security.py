@@ -136,7 +136,7 @@ def test_a_balancer_may_look_whether_the_server_lives_under_any_name(kind, path,
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """Start the app where no name server ever answers; yield its port and the file of what was looked up."""
+    """Start the app where no name server ever answers; yield its port and the log of look-ups."""
     folder = tmp_path_factory.mktemp("names")
     asked = folder / "asked"
     asked.touch()

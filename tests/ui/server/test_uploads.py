@@ -82,7 +82,7 @@ def test_files_on_their_way_count_and_are_forgotten_when_they_break_off(stored):
 
 @pytest.fixture
 def session(monkeypatch):
-    """Return a session's name, whose page asks what is coming."""
+    """Return the name of a session whose page asks for the files on their way."""
     monkeypatch.setattr(uploads, "_COMING", {})
     monkeypatch.setattr(uploads, "get_script_run_ctx", lambda: SimpleNamespace(session_id=MINE))
     return MINE
