@@ -1,4 +1,4 @@
-"""The entrance: `streamlit run app.py` serves dpviz with its security headers, or says what is missing."""
+"""Entry point: `streamlit run app.py` serves dpviz with its security headers, or reports missing parts."""
 
 import sys
 from importlib.resources import files
@@ -30,7 +30,7 @@ app = st.App(
     middleware=[Middleware(each) for each in MIDDLEWARE],
 )
 
-# Run as a script by a test there is no server around: show the pages directly.
+# A test runs this file as a script, without a server around it: show the pages directly.
 if get_script_run_ctx(suppress_warning=True) is not None:
     run()
 else:

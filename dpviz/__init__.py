@@ -44,7 +44,7 @@ class CalledPackage(ModuleType):
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for. Raises AttributeError, which lists what there is."""
+    """Import the requested name. Raises AttributeError, which lists the available names."""
     if name not in __all__:
         raise AttributeError(f"dpviz has no {name!r}; it has {', '.join(__all__)}. Other names are in its packages.")
     globals()[name] = resolve_name(_PLACES[name]) if name in _PLACES else import_module(f"dpviz.{name}")

@@ -1,3 +1,3 @@
-"""The version, where everything that stamps it can read it."""
+"""The version, in a place where everything that stamps it can read it."""
 
 __version__ = "0.3.0"

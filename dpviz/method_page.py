@@ -1,7 +1,7 @@
 """The page of a method on one template: data, knobs, the picture that follows ε, and tabs below it.
 
 `MethodPage` makes a whole page from the knobs of a method's parameters. A method with a page of its own overrides only
-what is its own. An instance is one drawing of the page; fragments keep it until the next one.
+the parts that differ. An instance is one drawing of the page; fragments keep it until the next one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ def under(name: str, *choices: tuple[str, str]) -> Knob:
 
 
 class MethodPage:
-    """One drawing of a method's page. Overrides say what is the method's own; everything else has a default here."""
+    """One drawing of a method's page. Overrides contain the method's own parts; all other parts have a default here."""
 
     method: AnyMethod
     # The set that the page opens with.
@@ -70,7 +70,7 @@ class MethodPage:
         self.values: dict[str, Any] = {}
         self.adapt: Callable[[Scene], Scene] = two_worlds.adapter(self.tab)
 
-    # What a method's own page overrides.
+    # Members that a method's own page overrides.
 
     @property
     def run_class(self) -> RunClass:
@@ -89,7 +89,7 @@ class MethodPage:
         return {knob.name: knob for knob in knobs(self.method.Params)}
 
     def draw_first(self) -> None:
-        """Draw the choice of what is run, before all other knobs."""
+        """Draw the choice of the method's variant, before all other knobs."""
 
     def draw_knobs(self) -> None:
         """Draw the other knobs of the parameters."""
@@ -103,7 +103,7 @@ class MethodPage:
         """Read what other fragments have moved that changes the picture and no run."""
 
     def params(self, epsilon: float) -> Any:
-        """Return the parameters at ε; raises ValueError for what is impossible together."""
+        """Return the parameters at ε; raises ValueError for parameters that are impossible together."""
         return self.method.Params(**{BUDGET: epsilon}, **self.values)
 
     def fields(self) -> Mapping[str, Any]:
@@ -121,7 +121,7 @@ class MethodPage:
         return controls.stage_slider(self.budget, stage.message(), note=self.meaning, marks=DEPLOYMENTS)
 
     def count(self) -> Knob | None:
-        """Return the knob of a whole number that stands below the picture, None without one."""
+        """Return the knob of the whole number below the picture, or None without such a number."""
         return self.knobs.get("n_clusters")
 
     def link(self, epsilon: float) -> state.Pairs:
@@ -150,7 +150,7 @@ class MethodPage:
         """Return the tab that compares the two worlds."""
         return WorldsTab(self.current_request)
 
-    # What tabs are drawn with.
+    # Helpers with which tabs are drawn.
 
     def ask(self, jobs: Sequence[Job], *, what: str, key: str) -> Answers:
         """Return the answers to `jobs` so far, which the background process computes once the reader has come there."""
@@ -158,7 +158,7 @@ class MethodPage:
         return asking.ask(self.frame.source, jobs, what=what, key=key, secret=secret, public=public, when_seen=True)
 
     def answers(self, jobs: Sequence[Job], *, what: str, key: str) -> list[Any] | None:
-        """Return the answers to `jobs` so far, each None while it is not there; None, and say why, where one failed."""
+        """Return the answers to `jobs` so far, None for each missing one; after a failure, show it and return None."""
         answers = self.ask(jobs, what=what, key=key)
         if answers.problem:
             state.error(answers.problem)
@@ -208,7 +208,7 @@ class MethodPage:
 
     @st.fragment
     def draw_stage(self) -> None:
-        """Draw what ε moves, and nothing else, so that the picture answers at once."""
+        """Draw only the parts that ε moves, so that the picture answers at once."""
         self.follow_stage()
         epsilon = self.draw_slider()
         self.read_look()
@@ -233,11 +233,11 @@ class MethodPage:
             st.rerun(scope="app")
 
     def request(self, epsilon: float) -> RunRequest:
-        """Return the run at ε that the page asks for; raises ValueError for what is impossible together."""
+        """Return the run at ε that the page requests; raises ValueError for parameters that are impossible together."""
         return RunRequest(self.method, self.run_class, self.params(epsilon), fields=self.fields(), adapt=self.adapt)
 
     def current_request(self) -> RunRequest:
-        """Return the run that the picture shows; raises ValueError for what is impossible together."""
+        """Return the run that the picture shows; raises ValueError for parameters that are impossible together."""
         self.read_look()
         return self.request(float(state.value(self.budget)))
 

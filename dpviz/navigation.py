@@ -72,7 +72,7 @@ ENDED = "Short links have ended: ask the person who gave you this one for the pa
 ROUTES = (
     ahead.ROUTE,
     asking.ROUTE,
-    # Streamlit serves the default page at `/` alone; whoever types its name gets it, also behind a proxy's prefix.
+    # Streamlit serves the default page only at `/`. A reader who types its name gets it, also behind a proxy's prefix.
     Route(f"/{HOME}", lambda _: RedirectResponse("./")),
     Route("/S/{code}", lambda _: PlainTextResponse(ENDED, status_code=410)),
     *classroom.ROUTES,
@@ -110,7 +110,7 @@ def _show() -> None:
     pages = {name: _page(name, SHORT.get(name, method.title)) for name, method in CATALOGUE.items()}
     pages |= {name: _page(name, f"{name}.py") for name in WRONG}
     pages |= {name: _page(name, page.title) for name, page in ACROSS.items()}
-    # A page that is the default has no address of its own but `/`.
+    # The default page has only the path `/`.
     menu = {"": [_page(HOME, "dpviz", default=True)]}
     for name, each in pages.items():
         menu.setdefault(ACROSS[name].group if name in ACROSS else "", []).append(each)

@@ -60,7 +60,7 @@ def _widget() -> Any:
         frame = traitlets.Int(None, allow_none=True).tag(sync=True)
 
         def __init__(self, scene: Scene, frame: int | None) -> None:
-            """Show `scene`, as it is, beside its words if it has any."""
+            """Show `scene` unchanged, beside its words if it has any."""
             super().__init__(packed=pack(scene), frame=frame, staged=scene.stage is not None)
             self._scene = scene
 
@@ -74,7 +74,7 @@ def _widget() -> Any:
             return StillPicture(self._scene, self.frame).svg
 
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-            """Offer the live picture, and a drawing to whoever cannot show it."""
+            """Offer the live picture, and a drawing for front ends that cannot show the picture."""
             data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
             return {**data, "image/svg+xml": self.svg, "text/plain": self._scene.alt}, metadata
 

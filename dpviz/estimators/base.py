@@ -300,7 +300,10 @@ class PrivateTransformer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
         return self
 
     def fit_transform(self, X: ArrayLike, y: object = None, **_: object) -> Any:
-        """Release the records `X` (n, d) and return them moved (n, d): one release, where fit and transform are two."""
+        """Release the records `X` (n, d) and return them moved (n, d).
+
+        This is one release; fit and transform make two.
+        """
         return np.array(self.fit(X, y).release_.points)
 
     def transform(self, X: ArrayLike) -> Points:
@@ -410,7 +413,7 @@ def parameters(algorithm: AnyAlgorithm) -> Iterator[inspect.Parameter]:
         by_place = field.name == "n_clusters"
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if by_place else inspect.Parameter.KEYWORD_ONLY
         default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
-        # The type as a person would write it, and as it stands in the stub.
+        # The type as a person would write it, and as it appears in the stub.
         annotation = inspect.formatannotation(field.type).replace(inspect.formatannotation(FloatArray), "FloatArray")
         knob = field.metadata.get("knob")
         if isinstance(knob, Knob) and knob.kind == "choice":
