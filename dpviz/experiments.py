@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _audit(chosen: argparse.Namespace) -> str:
-    """Write the table and return what was written."""
+    """Write the tables and return a summary in words."""
     report = audit.audit_report(
         chosen.out, runs=chosen.runs, seed=chosen.seed, jobs=chosen.jobs, runs_unproved=chosen.runs_unproved
     )
@@ -66,7 +66,7 @@ def _audit(chosen: argparse.Namespace) -> str:
 
 
 def _compare(chosen: argparse.Namespace) -> str:
-    """Write the runs and return how many they are."""
+    """Write the runs and return their number in words."""
     parts = runs.parts()
     with parallel_config("loky", inner_max_num_threads=1):
         rows = Parallel(n_jobs=chosen.jobs)(delayed(runs.made)(one) for one in parts)

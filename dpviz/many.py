@@ -269,7 +269,7 @@ class Audit:
         return self.verdict == VIOLATION
 
     def __repr__(self) -> str:
-        """Say in one line what was claimed and what was found."""
+        """Return the claim and the finding in one line."""
         return str(self.words)
 
 
@@ -327,7 +327,10 @@ def audit(
 
 @dataclass(frozen=True, eq=False)
 class Attack(Confidential):
-    """Rounds of the membership game, and what the guarantee allows in it. The rounds are exact: the curator's alone."""
+    """Rounds of the membership game, and the guarantee's limit on its success.
+
+    Curator only, because rounds are exact.
+    """
 
     # Title of the method.
     title: str

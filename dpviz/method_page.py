@@ -34,7 +34,7 @@ BUDGET = "epsilon"
 
 
 def under(name: str, *choices: tuple[str, str]) -> Knob:
-    """Return the knob of the tabs under a method's picture: its own `choices`, and what to read."""
+    """Return the knob of the tabs under a method's picture: its own `choices`, and the tab to read."""
     return Knob(name, "choice", choices[0][0], "Under the picture", "", choices=(*choices, reading.CHOICE))
 
 
@@ -62,7 +62,7 @@ class MethodPage:
     meaning: Callable[[float], str]
 
     def __init__(self, method: AnyMethod) -> None:
-        """Describe the page of `method`; raises KeyError where its parameters have no knob `epsilon`."""
+        """Describe the page of `method`; raises KeyError if its parameters have no knob `epsilon`."""
         self.method = method
         self.knobs = self.parameter_knobs()
         self.budget = self.knobs[BUDGET]
@@ -97,10 +97,10 @@ class MethodPage:
         self.values |= {knob.name: controls.control(knob) for knob in own}
 
     def draw_look(self) -> None:
-        """Draw what changes the picture and no run, after seeds and axes."""
+        """Draw the controls that change the picture but no run, after seeds and axes."""
 
     def read_look(self) -> None:
-        """Read what other fragments have moved that changes the picture and no run."""
+        """Read changes by other fragments that affect the picture but no run."""
 
     def params(self, epsilon: float) -> Any:
         """Return the parameters at ε; raises ValueError for parameters that are impossible together."""
@@ -143,7 +143,7 @@ class MethodPage:
         }
 
     def many(self) -> None:
-        """Draw many runs: what they release, one after another."""
+        """Draw the releases of many runs, one after another."""
         many_runs.many(self.frame, self.request, self.budget, self.noise, self.view)
 
     def worlds(self) -> WorldsTab:
@@ -227,7 +227,7 @@ class MethodPage:
         self.follow_click(screen.show(request, run, self.count()))
 
     def follow_stage(self) -> None:
-        """Run the whole page again where the reader has chosen who looks, or another number, below the picture."""
+        """Run the whole page again if the reader has chosen an audience or a number below the picture."""
         count = self.count()
         if stage.follow_choice("audience", frame.AUDIENCE) or (count and stage.follow_choice("count", count)):
             st.rerun(scope="app")
@@ -264,5 +264,5 @@ class MethodPage:
 
 
 def unproved(_: float) -> str:
-    """Say that a method comes with no proof, whatever its epsilon."""
+    """Return the note that a method comes without a proof, whatever its epsilon."""
     return "No limit is proved of this method as it is set."

@@ -122,7 +122,7 @@ def run_of(
 
 
 def honest(guarantee: Guarantee, dataset: Dataset, *, secret: bool) -> Guarantee:
-    """Add to a guarantee what the algorithm cannot know: where bounds and noise came from."""
+    """Add to a guarantee the facts that the algorithm cannot know: the origins of bounds and noise."""
     return on_data(replace(guarantee, caveats=(SECRET if secret else TEACHING, *guarantee.caveats)), dataset)
 
 
@@ -259,7 +259,7 @@ def show(
 
 
 def _run_with(result: Result[Any, Any], data: Dataset | None, params: Any) -> Run[Any, Release, Step]:
-    """Return the run of a result; its parameters say which method it is."""
+    """Return the run of a result; its parameters identify the method."""
     if not isinstance(data, Dataset) or params is None:
         raise TypeError(
             f"data was a {type(data).__name__} and params a {type(params).__name__}, but a run's own picture needs the "

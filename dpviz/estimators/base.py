@@ -141,7 +141,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return self.algorithm.Params(**{name: getattr(self, name) for name in self.algorithm.parameters})
 
     def _honest(self, guarantee: Guarantee) -> Guarantee:
-        """Add what the method does not know: the origin of bounds and noise, and how many rows a person has."""
+        """Add facts that the method does not know: the origins of bounds and noise, and the rows per person."""
         guarantee = for_person(guarantee, self.rows_per_person)
         if self.random_state is not None:
             guarantee = replace(guarantee, caveats=(SEEDED, *guarantee.caveats))
@@ -170,7 +170,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return self._nonprivate_notices
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state of a copy or a pickle: parameters and what follows from the release, nothing exact."""
+        """Return the state of a copy or a pickle: parameters and results of the release, nothing exact."""
         return {name: value for name, value in super().__getstate__().items() if not name.startswith("_nonprivate_")}
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> str:

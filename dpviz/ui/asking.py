@@ -185,7 +185,7 @@ class Background:
             self._moves = None
 
     def forget_idle(self) -> None:
-        """Forget what the process has where a reader's own records were last used IDLE_SECONDS ago."""
+        """Forget the process's copies of readers' own records that were last used IDLE_SECONDS ago."""
         with self._lock:
             latest = min(self._own.values(), default=math.inf)
         if time.monotonic() - latest > IDLE_SECONDS:
@@ -448,14 +448,14 @@ def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Ans
 
 
 def drop(source: Source, key: str) -> None:
-    """Ask for nothing more: what has not begun never begins."""
+    """Stop asking; work that has not begun never begins."""
     asking = _of_session(key)
     asking.progress = None
     background().ask(source, [], asking.own)
 
 
 def forget() -> None:
-    """Forget what was computed on this session's own records, and have the process that computes forget them."""
+    """Forget the results on this session's own records, and have the computing process forget the records."""
     for key in [str(key) for key in st.session_state if str(key).startswith((f"{_SESSION}:", f"{OF_RECORDS}:"))]:
         kept = st.session_state.pop(key)
         for future in kept.own.values() if isinstance(kept, _Asking) else ():
@@ -465,14 +465,14 @@ def forget() -> None:
 
 
 class _Turns:
-    """The turns of all readers who wait: none looks again before its own."""
+    """The turns of all waiting readers: no reader looks again before the reader's own turn."""
 
     def __init__(self) -> None:
         # Latest turn that was given, in ms of the monotonic clock.
         self.last = -math.inf
 
     def give(self) -> int:
-        """Return after how many milliseconds to look again."""
+        """Return the number of milliseconds until the next look."""
         now = 1000 * time.monotonic()
         self.last = max(now + EVERY, self.last + APART)
         return math.ceil(self.last - now)

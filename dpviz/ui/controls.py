@@ -146,13 +146,13 @@ def nearest(values: Sequence[float], value: float) -> int:
 
 
 def spoken_value(label: str, value: float, note: str) -> str:
-    """Return a value as a screen reader says it: "ε 4, attacker right at most 98 in 100"."""
+    """Return a value in a screen reader's words: "ε 4, attacker right at most 98 in 100"."""
     symbol = next((f"{each} " for each in SYMBOLS if each in label), "")
     return ", ".join(filter(None, (f"{symbol}{value:.3g}", spoken(note))))
 
 
 def _last_mover(memory: _Memory | None, start: int, answer: tuple[int, float] | None) -> _Memory:
-    """Decide who moved last: the page, by passing another value than before, or the reader."""
+    """Decide who moved last: the page, by passing a value different from before, or the reader."""
     if answer is None:
         return _Memory(start, start, None)
     index, move = answer
@@ -254,9 +254,10 @@ def picked(knob: Knob, names: Sequence[str]) -> int:
 
 
 def _tied(knob: Knob) -> dict[str, Any]:
-    """Return the options that tie a widget to its knob: every run shows the kept value, every move keeps another.
+    """Return the options that tie a widget to its knob: every run shows the kept value, every move keeps a new one.
 
-    A widget forgets its value when a run does not draw it, as while an upload is being described; the knob does not.
+    A widget forgets its value when a run does not draw it, for example while an upload is being described; the knob
+    does not.
     """
     value = state.value(knob)
     key = state.tie(state.widget_key(knob.name), value, chosen=state.is_chosen(knob))
@@ -276,7 +277,7 @@ def log_slider(
     note: Callable[[float], str],
     hint: str = HINT,
 ) -> float:
-    """Draw the privacy slider of a logarithmic knob; `note` says in words what a value means."""
+    """Draw the privacy slider of a logarithmic knob; `note` puts the meaning of a value into words."""
     if hiding.hides(knob.name):
         return float(state.value(knob))
     values = slider_values(knob)
@@ -305,8 +306,8 @@ def stage_slider(
 ) -> float:
     """Return the value of the privacy slider on the stage; the stage draws it from `drawn_slider`.
 
-    `message` is the stage's untrusted state. `note` says in words what a value means. It offers `values`, by
-    default the knob's own.
+    `message` is the stage's untrusted state. `note` puts the meaning of a value into words. The slider offers `values`,
+    by default the knob's own.
     """
     key = state.widget_key(knob.name)
     if hiding.hides(knob.name):

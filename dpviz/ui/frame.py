@@ -177,9 +177,9 @@ def start(
 
 
 def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
-    """Draw the seeds, the button for new noise and the switch to secret noise; returns where noise comes from.
+    """Draw the seeds, the button for new noise and the switch to secret noise; return the source of the noise.
 
-    `start` says whether the method has a start to be seeded.
+    `start` is True if the method has a start to be seeded.
     """
     secret = not frame.source.own and bool(controls.control(SECRET))
     if hiding.hides("seeds"):
@@ -284,7 +284,7 @@ def show_problems(place: DeltaGenerator) -> None:
 
 
 def dress(*styles: str) -> None:
-    """Draw the app's style sheet and a page's own, hide what the link hides, and make type as large as is wanted."""
+    """Draw the app's and a page's style sheets, hide the parts that the link hides, and set the size of type."""
     for style in (STYLE, *styles):
         st.html(style)
     hiding.begin()

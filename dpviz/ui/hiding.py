@@ -53,7 +53,7 @@ STYLES: Mapping[str, str] = {
 
 
 def read_link(controls: frozenset[str]) -> None:
-    """Read what the session's opening link hides, once; unknown names are reported.
+    """Read the hidden parts in the session's opening link, once; unknown names are reported.
 
     `controls` are the names of all controls.
     """

@@ -145,7 +145,7 @@ def _request(epsilon: float) -> RunRequest:
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def last_frame(epsilon: float) -> Scene:
-    """Return the end of a run on the home page's synthetic records at another ε, with you among them."""
+    """Return the end of a run on the home page's synthetic records at a different ε, with you among them."""
     run = run_method(_request(epsilon), opening(), NOISE)
     scene = still_of(run.picture())
     words = scene.stage

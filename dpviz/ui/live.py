@@ -89,7 +89,7 @@ def live(
 
 
 def arrive(key: str) -> None:
-    """Let the browser scroll to the picture `key` when it is drawn first: what led here was about that one."""
+    """Let the browser scroll to the picture `key` when it is drawn first, because a link has led to that picture."""
     st.session_state[_ARRIVING] = key
 
 
@@ -113,7 +113,7 @@ def wrap(options: Mapping[str, object], *packed: bytes) -> bytes:
 
 
 def read_state(state: object, scene: Scene) -> LiveState:
-    """Read a component's untrusted state: what makes no sense counts as nothing.
+    """Read a component's untrusted state; values that make no sense are ignored.
 
     `picked` is the `pick` of one of the scene's layers or None; `pick_count` is 0 before the first click.
     """

@@ -1,4 +1,4 @@
-"""Removed places of the app: where an old link to one leads now, and the sentence that explains it."""
+"""Removed places of the app: the place to which an old link now leads, and the sentence that explains it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

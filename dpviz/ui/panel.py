@@ -95,7 +95,7 @@ def details(label: Label, name: str = "") -> str:
 
 
 def meanings() -> None:
-    """Draw what every term of the glossary opens, once for the whole page; nothing of it is seen before."""
+    """Draw the explanations of all glossary terms, once for the whole page; nothing of them is seen before."""
     if not hiding.hides("terms"):
         spans = "".join(
             f'<span class="dpviz-meaning" id="{_place(term)}" popover role="note">'

@@ -106,7 +106,7 @@ class _Session:
         return ReleaseLedger(tuple(counted)).for_person(source.dataset.rows_per_person), ReleaseLedger(tuple(others))
 
     def unanswered(self, source: Source) -> ReleaseLedger:
-        """Return the releases for which nobody has said if they are about these people."""
+        """Return the releases that the reader has not yet assigned to these people or to other people."""
         answers = self.answers.get(source.people, {})
         known = self.ledger.entries
         return ReleaseLedger(tuple(each for each in known if not self.is_own(source, each) and each.id not in answers))
@@ -150,7 +150,7 @@ def take_imported(ledger: ReleaseLedger) -> None:
 
 
 def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
-    """Draw in one line what was released of own records, with the list behind it; nothing for public sets."""
+    """Draw the releases of own records in one line, with the list behind it; nothing for public sets."""
     if not source.own:
         return
     session = _session()
@@ -175,7 +175,7 @@ def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
 
 
 def _ask(source: Source, session: _Session) -> None:
-    """Ask whether releases of other files, tabs or settings are about the same people; until "no" they are."""
+    """Ask if releases of other files, tabs or settings are about the same people; until a "no" they are."""
     asked = session.unanswered(source)
     if not asked.entries:
         return
@@ -195,7 +195,7 @@ def _ask(source: Source, session: _Session) -> None:
 
 
 def _answer(source: Source, ledger: ReleaseLedger, same: bool) -> None:
-    """Keep the reader's answer whether these releases are about the people of `source`."""
+    """Keep the reader's answer to the question if these releases are about the people of `source`."""
     _session().answers.setdefault(source.people, {}).update({each.id: same for each in ledger.entries})
 
 
@@ -221,7 +221,7 @@ def spent_words(ledger: ReleaseLedger) -> str:
 
 
 def _list(source: Source, ledger: ReleaseLedger, *, public: bool) -> None:
-    """Draw every entry, what they add up to, and what that allows an attacker."""
+    """Draw every entry, their sums, and the risk that the sums allow."""
     rows = [
         {
             "Day": each.day,
@@ -244,7 +244,7 @@ def _list(source: Source, ledger: ReleaseLedger, *, public: bool) -> None:
 
 
 def totals(ledger: ReleaseLedger) -> list[Fact]:
-    """Return the sums of a ledger and what they allow an attacker, public."""
+    """Return the public sums of a ledger and the risk that they allow."""
     facts = []
     for adjacency, question in QUESTIONS.items():
         basic, best, odds = ledger.total_basic(adjacency), ledger.total_best(adjacency), ledger.odds(adjacency)
@@ -291,7 +291,7 @@ def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
 
 
 def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLedger) -> None:
-    """Draw what a release would be and cost, and the one confirmation."""
+    """Draw the contents and the cost of a release, and the one confirmation."""
     guarantee, algorithm = run.guarantee, request.algorithm
     next_one = ReleaseEntry.from_guarantee(
         guarantee,
@@ -372,7 +372,7 @@ def _downloads(files: ReleaseFiles) -> None:
 
 
 def _take_kept() -> None:
-    """Take back what the browser has kept; it is untrusted, and joins the session's list."""
+    """Take back the browser's kept list, which is untrusted; it joins the session's list."""
     kept = state.read_message(st.session_state.get(KEY), dict[str, object], "kept") or {}
     if "releases" not in kept:
         return
@@ -383,7 +383,7 @@ def _take_kept() -> None:
 
 
 def _forget() -> None:
-    """Forget all releases, here and in the browser; the page says so from now on."""
+    """Forget all releases, here and in the browser; the page reports it from now on."""
     session = _session()
     session.forgotten |= {each.id for each in session.ledger.entries}
     session.ledger = ReleaseLedger()

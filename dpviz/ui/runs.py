@@ -95,7 +95,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A seed, and whether it is secret; a secret one does not show itself."""
+    """A seed, with a flag for a secret one; a secret seed does not show itself."""
 
     value: int = field(repr=False)
     secret: bool
@@ -111,7 +111,7 @@ def as_it_is(scene: Scene) -> Scene:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunRequest:
-    """A run that a page asks for: a method, its parameters, and what only the page chooses of its picture."""
+    """A run that a page asks for: a method, its parameters, and the page's own choices for its picture."""
 
     algorithm: AnyAlgorithm
     kind: type[AnyRun]
@@ -162,7 +162,7 @@ def words_of(source: Source) -> Words:
 
 
 def notices(guarantee: Guarantee) -> tuple[str, ...]:
-    """Return the caveats that are about this very run, not about its method: where bounds and noise came from."""
+    """Return the caveats about this very run, not about its method: the origins of its bounds and noise."""
     return tuple(each for each in guarantee.caveats if each in (FROM_DATA, SECRET, TEACHING))
 
 
@@ -287,7 +287,7 @@ def find_own_release(request: RunRequest, source: Source) -> Result[Release, Ste
 
 
 def forget_own() -> None:
-    """Forget all runs on this session's own records, whose traces are exact; what was released stays in the ledger."""
+    """Forget all runs on this session's own records, whose traces are exact; releases stay in the ledger."""
     _private.clear()
     st.session_state.pop(_OWN_RELEASES, None)
 

@@ -1,4 +1,4 @@
-"""Run a method and fill the page's places with what its audience may see: one method, or two side by side."""
+"""Run a method and fill the page's places for its audience: one method, or two side by side."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -165,12 +165,12 @@ class Screen:
         self._finish()
 
     def say_unreleased(self, request: RunRequest) -> None:
-        """Say in the place of the picture that nothing is released: the page keeps its address."""
+        """Show in the picture's place that nothing is released; the page keeps its URL."""
         self._without_picture("", self._link(start=request.algorithm.has_start))
         self._finish()
 
     def _draw(self, runs: Runs) -> Iterator[Scene]:
-        """Draw the runs; what the curator finds and loses is held back where bounds cut off too many records."""
+        """Draw the runs; hold back the curator's findings and losses if bounds cut off too many records."""
         scenes: Iterable[Scene] = (run.picture(self.view, adapt=request.adapt) for request, run in runs)
         if len(runs) > 1:
             trails = [trail_of(self.frame.source, request, self.noise) for request, _ in runs]
@@ -300,7 +300,7 @@ class Screen:
         )
 
     def _below(self, numbers: str, *, place: int = 0) -> None:
-        """Draw the facts under the stage, and how many releases of these records there have been."""
+        """Draw the facts under the stage, and the number of releases of these records so far."""
         with self.frame.numbers:
             st.html(numbers)
             if count := count_secret_runs(self.frame.source, self.noise, place):

@@ -113,7 +113,7 @@ def chosen(name: str, key: str = KEY) -> object:
 
 
 def follow_choice(name: str, knob: Knob, key: str = KEY) -> bool:
-    """Take over what the reader chose below the picture; returns whether the page must run again.
+    """Take over the reader's choice below the picture; return True if the page must run again.
 
     `name` is "audience" or "count"; the knob checks the message of the browser's component `key`.
     """

@@ -119,9 +119,9 @@ def opening_query() -> dict[str, str]:
 
 
 def value(knob: Knob) -> Any:
-    """Return the knob's value: what was chosen, else what the link says, else its default.
+    """Return the knob's value: the chosen value, or else the link's value, or else its default.
 
-    A default is not kept: another page's knob of this name has its own.
+    A default is not kept, because a different page's knob of this name has its own default.
     """
     session = knob_state()
     session.page_defaults[knob.name].add(knob.default)
@@ -150,10 +150,10 @@ def remember(knob: Knob, chosen: Value) -> Any:
 
 
 def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False, keep: Collection[str] = ()) -> None:
-    """Begin again with these parameters, as if a link had them; `origin` is what messages call it.
+    """Begin again with these parameters, as if a link had them; messages call their source `origin`.
 
-    The records stay as they are; with `records` the parameters name them, too. What stays of all else are knobs to
-    `keep`, by their names: a page's own, to which the reader comes back.
+    The records stay as they are, except that `records` lets the parameters name the records, too. Apart from the
+    records, only the knobs named in `keep` stay: a page's own knobs, to which the reader comes back.
     """
     session = knob_state()
     session.values = {name: chosen for name, chosen in session.values.items() if name in keep and name not in query}
@@ -169,7 +169,7 @@ def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False, k
 
 
 def open_page(page: str, query: Mapping[str, str], *, records: bool = False, keep: Collection[str] = ()) -> None:
-    """Open another page with these parameters in the next run of the app; `records` and `keep` as in `open_anew`."""
+    """Open a different page with these parameters in the app's next run; `records` and `keep` as in `open_anew`."""
     st.session_state[_JUMP] = (page, dict(query), records, tuple(keep))
 
 
@@ -193,12 +193,12 @@ def forget(names: Iterable[str]) -> None:
 
 
 def take_linked(name: str) -> str:
-    """Return a text of the link that no knob checks, "" without one, and take it out: it is for what asks first."""
+    """Return a text of the link that no knob checks, or "" without one, and take it out for its first reader."""
     return opening_query().pop(name, "")[:MOST_TEXT]
 
 
 def note_whether_blank(blank: bool) -> None:
-    """Remember whether the page ended for want of data: a waiting line may still run fragments of the one before."""
+    """Remember if the page ended for lack of data: a waiting line may still run fragments of the page before."""
     st.session_state[_BLANK] = blank
 
 
@@ -330,7 +330,7 @@ def never_asked() -> list[str]:
 
 
 def _follow_moves(query: Mapping[str, str]) -> dict[str, str]:
-    """Return a link's parameters without removed places, and report where those have moved."""
+    """Return a link's parameters without removed places, and report the new places."""
     kept, sentences = moved.follow(query)
     for sentence in sentences:
         report(sentence)

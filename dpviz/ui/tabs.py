@@ -1,7 +1,7 @@
-"""The browser's tabs: what a reload takes away, and what a second tab does not share.
+"""The browser's tabs: losses at a reload, and parts that a second tab does not share.
 
-A session belongs to one opening of a page: Streamlit begins another one when a tab is reloaded, and for every tab. How
-a page was opened only the browser knows; it says so where a link waits for its file.
+A session belongs to one opening of a page: Streamlit begins a new one when a tab is reloaded, and for every tab. Only
+the browser knows how a page was opened. It reports this if a link waits for its file.
 """
 
 import streamlit as st

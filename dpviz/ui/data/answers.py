@@ -1,9 +1,9 @@
 """The session's own table and the answers about it: session state, and the same answers in settings files and links.
 
-Answers are stored for each file, by its fingerprint: bounds and columns of one file say nothing about the next. A
-widget forgets its value when a page does not draw it; an answer stays until the session ends. Nothing of it is written,
-logged, or put into a cache that sessions share. Names and typed bounds are public words. Extremes of the records are
-not in here: the same file has them again.
+Answers are stored for each file, by its fingerprint, because bounds and columns of one file do not apply to the next. A
+widget forgets its value when a page does not draw it; an answer stays until the session ends. No part of an answer is
+written, logged, or put into a cache that sessions share. Names and typed bounds are public words. The answers do not
+include extremes of the records: the same file yields them again.
 """
 
 import csv
@@ -206,7 +206,7 @@ def set_answers(values: Mapping[str, object]) -> None:
 
 
 def field(name: str, default: object = None) -> Field:
-    """Return the options that tie a widget to an answer: it shows the stored one, or `default`, and stores another."""
+    """Return the options that tie a widget to an answer: it shows the stored one or `default`, and stores a new one."""
     key = state.tie(f"upload:{name}", answer(name, default))
     return {"key": key, "on_change": keep, "args": (name, key)}
 
@@ -229,7 +229,7 @@ def expect_form(form: Choices | None) -> None:
 
 
 def pending_form() -> tuple[int, Choices | None]:
-    """Return a number that is another for every import, and its answers, whichever file they are about."""
+    """Return a number that is different for every import, and its answers, whichever file they are about."""
     pending: tuple[int, Choices | None] = st.session_state.get(_FORM, (0, None))
     return pending
 
@@ -240,10 +240,10 @@ def form_is_taken() -> bool:
 
 
 def form_for(table: Table) -> tuple[int, Choices | None]:
-    """Return a number that is another for every import, and the answers if they are about this table.
+    """Return a number that is different for every import, and the answers if they are about this table.
 
-    They are about the file that the link or the settings were made with, and the first one with their columns that is
-    uploaded for it. A file after that has its own.
+    The answers are about the file that the link or the settings were made with, and about the first uploaded file with
+    their columns. A later file has answers of its own.
     """
     number, form = pending_form()
     if form is None or not set(form.features) <= set(table.numeric_columns):

@@ -216,7 +216,7 @@ def per_kilometer(
 
 
 def _shared_decimal(table: Table, features: Sequence[str]) -> str:
-    """Return the decimal sign of bounds that all features share: a comma where all of their columns have it."""
+    """Return the decimal sign of bounds that all features share: a comma if all of their columns have it."""
     return COMMA if features and all(table.decimal(name) == COMMA for name in features) else POINT
 
 
@@ -314,7 +314,7 @@ def draw_bounds(table: Table, features: Sequence[str], place: tuple[str, str] | 
 
 
 def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
-    """Draw the fields of both ends, and under each how it was read; what can be two numbers is asked."""
+    """Draw the fields of both ends, with the reading under each; ask about text that can be two numbers."""
     for column, end, label in zip(columns, ("low", "high"), (f"{title} from", "to"), strict=True):
         name = f"{end}:{bound.key}"
         column.text_input(label, max_chars=MOST_TEXT, **field(name))
@@ -350,7 +350,7 @@ def _said(value: float, bound: _Bound) -> str:
 
 
 def _set_source(name: str, key: str) -> None:
-    """Store where bounds come from, and fill in a known range that was chosen."""
+    """Store the source of the bounds, and fill in a chosen known range."""
     keep(f"source:{name}", key)
     source = answer(f"source:{name}")
     if source == DATES:

@@ -105,9 +105,9 @@ def source() -> tuple[Dataset, tuple[object, ...], Pairs, DrawnPoints]:
 
 
 def restore(start: str | None, sheet: DrawnPoints | None) -> str:
-    """Restore the drawing of a file, and return the start that its link must name; Undo brings back what was here.
+    """Restore the drawing of a file, and return the start that its link must name; Undo restores the old drawing.
 
-    `sheet` None: the file has no points, and the session's drawing stays.
+    If `sheet` is None, the file has no points, and the session's drawing stays.
     """
     stored = _stored()
     if sheet is None and stored is not None:
@@ -205,7 +205,7 @@ def _store(start: str, drawing: Drawing) -> Drawing:
 
 
 def _catch_up() -> bool:
-    """Apply what the picture has sent; return whether there was anything new."""
+    """Apply the picture's message; return True if it contained anything new."""
     stored, state = _stored(), st.session_state.get(PICTURE)
     if stored is None or state is None:
         return False

@@ -24,7 +24,7 @@ _FROM_CURVE, _OF = "dpviz:k-taken", "dpviz:k-of"
 
 @dataclass(frozen=True, slots=True)
 class _CurveChoice:
-    """A k that was read off a private curve, and of what."""
+    """A k that was read off a private curve, and the source of the curve."""
 
     k: int
     # ε of all curves of these people.
@@ -35,7 +35,7 @@ class _CurveChoice:
 
 
 def control(source: Source, knob: Knob) -> int:
-    """Draw the knob of k with where its value comes from, and return the value."""
+    """Draw the knob of k with the origin of its value, and return the value."""
     suited = source.suited(knob)
     k = int(controls.control(suited))
     if not hiding.hides(knob.name):

@@ -100,7 +100,7 @@ class Source(Confidential):
 
 @dataclass(frozen=True, slots=True)
 class DataCatalog:
-    """Sets with a size and knobs, by name: the gallery, or what one page has beside it."""
+    """Sets with a size and knobs, by name: the gallery, or the sets that one page has in addition."""
 
     # Titles by name.
     titles: Mapping[str, str]
@@ -256,9 +256,9 @@ def choose(name: str, own: DataCatalog | None = None) -> None:
 
 
 def _current(default: str, names: list[str], titles: Mapping[str, str]) -> str:
-    """Return the set that follows the session, or on its first page what the link names.
+    """Return the set that follows the session, or, on its first page, the set that the link names.
 
-    A set that only another page has waits for that page, and meanwhile gives way to this page's first one.
+    A set that belongs to one page waits for that page, and meanwhile gives way to the current page's first set.
     """
     if _FOLLOWS not in st.session_state:
         st.session_state[_FOLLOWS] = _linked(default, names)

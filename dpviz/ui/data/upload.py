@@ -143,7 +143,7 @@ def describe(table: Table, form: Choices) -> Described:
 
 
 def _suggest(table: Table) -> None:
-    """Fill in the answers once for each file and each import: the imported ones, or what its columns suggest."""
+    """Fill in the answers once for each file and each import: imported answers, or answers that the columns suggest."""
     numeric = table.numeric_columns
     if not numeric:
         return
@@ -427,7 +427,7 @@ def say_doubts() -> None:
 def _exchange() -> None:
     """Forget the table when its file was removed.
 
-    It stays when another page has a field of its own for it, and when another file is about to replace it.
+    The table stays if a different page has a field of its own for it, or if a new file is about to replace it.
     """
     if st.session_state.get(_UPLOADER) is None and not uploads.is_coming():
         _forget()
@@ -441,7 +441,7 @@ def _forget() -> None:
 
 
 def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
-    """Draw the fields of features, labels, and what happens to rows; return the features."""
+    """Draw the fields of features, labels, and the treatment of rows; return the features."""
     numeric = list(table.numeric_columns)
     known = [each for each in _features() if each in numeric]
     set_answers({"features": known})
@@ -498,7 +498,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
 
 
 def _ask_rows(table: Table, *, public: bool) -> None:
-    """Ask how many rows one person has. A curator also sees the identifiers that repeat."""
+    """Ask for the number of rows per person. A curator also sees the identifiers that repeat."""
     st.number_input(
         "Rows of one person, at most",
         min_value=1,
@@ -589,7 +589,7 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
 
 
 def _projection(n_features: int) -> None:
-    """Draw the fields of the random projection: how many features, and its seed."""
+    """Draw the fields of the random projection: the number of features, and its seed."""
     n_projected = answer("projected")
     if n_projected is not None and n_projected >= n_features:
         set_answers({"projected": None})
@@ -609,7 +609,7 @@ def _projection(n_features: int) -> None:
 
 
 def _map(table: Table, features: tuple[str, ...]) -> None:
-    """Draw the field that says whether two of the features are places on Earth."""
+    """Draw the field that marks two of the features as places on Earth."""
     pair, sure = likely_map({each: table.nonprivate_columns.nonprivate_numbers[each] for each in features})
     pairs = [(one, other) for one in features for other in features if one != other]
     pairs.sort(key=lambda each: each != pair)
@@ -648,7 +648,7 @@ def _problem(table: Table | None, problem: str, *, public: bool) -> None:
 
 
 def _preview(table: Table) -> None:
-    """Show the first rows, and what each column was recognized as."""
+    """Show the first rows, and the type that each column was recognized as."""
     pair, _ = likely_map(table.nonprivate_columns.nonprivate_numbers)
     kinds = dict(zip(pair or (), ("latitude", "longitude"), strict=False))
     for column in table.nonprivate_columns.names:

@@ -1,4 +1,4 @@
-"""Files that hold the picture on screen, each made from what its audience may see."""
+"""Files that hold the picture on screen, each made from the parts that its audience may see."""
 
 import dataclasses
 import re
@@ -39,7 +39,7 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to be saved; `raster` says that the browser turns the SVG into pixels first."""
+    """A file to be saved; `raster` is True if the browser turns the SVG into pixels first."""
 
     name: str
     kind: str
@@ -98,7 +98,7 @@ class _Picture:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The guarantee's line, and what the picture is."""
+        """The guarantee's line, and a description of the picture."""
         screen = self.screen
         if not isinstance(screen, MethodScreen):
             return screen.notes

@@ -86,7 +86,7 @@ def take_over(imported: settings.Settings) -> None:
 
 
 def export_menu(*, pictured: bool = True) -> None:
-    """Draw the line that opens the menu; `pictured` says whether this audience has a picture on this page."""
+    """Draw the line that opens the menu; `pictured` is True if this audience has a picture on this page."""
     with st.expander("Export"):
         _export(pictured=pictured)
 
@@ -145,7 +145,7 @@ def draw_import() -> None:
     key = f"config-{st.session_state.get(_N_FILES, 0)}"
 
     def take() -> None:
-        """Read the file before anything is drawn; the next box is another one, and empty."""
+        """Read the file before anything is drawn; the next box is a new one, and empty."""
         file = st.session_state.get(key)
         if file is None:
             return
@@ -312,7 +312,7 @@ def framed(link: str, frame: str | None, *, bare: bool) -> tuple[str, str]:
 
 
 def link_of(query: str) -> str:
-    """Return the whole address where the browser says what it is, else what follows the host."""
+    """Return the whole URL if the browser supplies it, or else the part after the host."""
     here = (st.context.url or "").partition("?")[0].partition("#")[0]
     return f"{here}?{query}"
 

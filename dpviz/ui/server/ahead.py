@@ -186,7 +186,7 @@ async def _send_band(socket: WebSocket, token: str, index: str) -> None:
 
 
 async def _end_of(work: Work) -> None:
-    """Wait for the end of work, which goes on when nobody waits for it any more."""
+    """Wait for the end of work, which goes on even after all waiting stops."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def tell(_: object) -> None:

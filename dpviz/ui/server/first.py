@@ -74,7 +74,7 @@ class FirstScreen(Middleware):
 
 
 def filled(page: bytes, title: str = "", question: str = "") -> bytes:
-    """Return an index page with the server's address and the first words of a page in it; another page as it is."""
+    """Return an index page with the server's URL and a page's first words in it; return other pages unchanged."""
     if EMPTY not in page:
         return page
     page = page.replace(b"<title>", b"<script>" + SERVER_SCRIPT + b"</script><title>", 1)

@@ -187,7 +187,7 @@ async def _watch_sessions() -> None:
 
 
 def expire_sessions() -> int:
-    """Drop expired sessions; return how many are kept for readers that may come back."""
+    """Drop expired sessions; return the number of sessions kept for readers that may come back."""
     sessions = Runtime.instance()._session_mgr._session_storage._cache  # type: ignore[attr-defined]  # no public way
     sessions.expire()
     return len(sessions)

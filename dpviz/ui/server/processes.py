@@ -133,7 +133,7 @@ def _way_out(address: str, ports: Sequence[int], command: Sequence[str]) -> str:
 
 
 def _keep(waves: Sequence[Sequence["Kept"]], ready: str) -> None:
-    """Start each wave when all before it answer, say so, and keep them running until the keyboard's interrupt."""
+    """Start each wave when all earlier ones answer, report it, and keep all running until the keyboard's interrupt."""
     kept: list[Kept] = []
     for wave in waves:
         for each in wave:
@@ -162,7 +162,7 @@ class Kept:
     answered = False
 
     def __init__(self, command: Sequence[str], answers: Callable[[], bool]) -> None:
-        """Start nothing yet; `answers` says whether the process that `command` starts answers now."""
+        """Start nothing yet; `answers` returns True if the process that `command` starts answers now."""
         self.command, self.answers = command, answers
 
     def start(self) -> None:

@@ -37,7 +37,7 @@ def served(name: str, *, styles: tuple[str, ...] = ()) -> Callable[..., Any]:
 
 
 def _declare(name: str) -> bool:
-    """Register the folder of assets with the running Streamlit; return whether it serves the component from there."""
+    """Register the folder of assets with the running Streamlit; return True if it serves the component from there."""
     try:
         from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 

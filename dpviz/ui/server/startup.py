@@ -1,6 +1,6 @@
-"""Startup checks in plain words, the open-file limit, and where a server says that it answers.
+"""Startup checks in plain words, the open-file limit, and the path at which a server reports that it answers.
 
-All that may be installed is Streamlit, with `packaging`.
+This module may rely only on Streamlit and `packaging`, because nothing else may be installed yet.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ def missing(
 
 
 def raise_file_limit() -> None:
-    """Raise the limit of open files and sockets to what the system allows: each open page takes four."""
+    """Raise the limit of open files and sockets to the system's maximum, because each open page takes four."""
     try:
         import resource
     # Windows has no such limit.

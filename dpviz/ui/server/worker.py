@@ -27,7 +27,7 @@ _sources: OrderedDict[Hashable, tuple[Points, Box, Labels | None]] = OrderedDict
 class Pause:
     """Pauses the work while a reader moves a slider.
 
-    The lowest priority is not enough: on Linux it takes milliseconds until another process gets the processor.
+    The lowest priority is not enough: on Linux it takes milliseconds until a different process gets the processor.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ def trim(sources: OrderedDict[Hashable, Any]) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process with its parent: one that was killed has no time to say so."""
+    """End this process with its parent, because a killed parent has no time to announce its end."""
     server = parent_process()
     if server is not None:
         server.join()
