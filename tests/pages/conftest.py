@@ -100,7 +100,7 @@ def at_once(monkeypatch, *modules):
 
 
 def clicking(monkeypatch, module, key):
-    """Let the picture of this key, or the one on the stage, report clicks; returns what is clicked."""
+    """Let the picture of this key, or the one on the stage, report clicks; return the click state to edit."""
     clicked, own_live = SimpleNamespace(picked=None, picked_mark=None, pick_count=0), module.live
     if key == stage.KEY:
         draw = stage.draw_stage
@@ -147,7 +147,7 @@ def modes_of(name):
 
 
 def split(data):
-    """Return the JSON before bytes, and what follows."""
+    """Return the JSON before bytes, and the rest."""
     length = int.from_bytes(data[:4], "little")
     return json.loads(data[4 : 4 + length]), data[4 + length :]
 
@@ -163,7 +163,7 @@ class Page:
         self.run()
 
     def run(self):
-        """Run again; what goes wrong is shown by the test."""
+        """Run again; the test shows any error."""
         self.app.run()
         assert [(error.message, error.stack_trace) for error in self.app.exception] == []
         return self
@@ -188,7 +188,7 @@ class Page:
         return self.set("file_uploader", label, content if content is None else (name, content, kind))
 
     def look(self, audience):
-        """Choose who looks, below the picture."""
+        """Choose the audience, below the picture."""
         self.app.session_state["dpviz:knobs"].values["audience"] = audience
         return self.run()
 
@@ -235,7 +235,7 @@ class Page:
 
     @property
     def link(self):
-        """Return the link that the page hands to the picture, or to what puts it into the address without one."""
+        """Return the link that the page hands to the picture, or to the component that writes the URL without one."""
         pictures = self.packed()
         if self.compared is not None:
             query = self.compared["query"]

@@ -18,7 +18,7 @@ QUICK = {"audited": "nd_laplace", "n": "50"}
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """Do the background work here and now, and remember what was asked."""
+    """Do the background work here and now, and remember the requests."""
     asked = []
 
     def ask(source, jobs, _own):

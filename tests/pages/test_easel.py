@@ -10,7 +10,7 @@ from tests.pages.conftest import PAGES, SOME_KIND, SOME_KNOB
 
 @pytest.fixture
 def drawings(monkeypatch):
-    """Return the list of what has been drawn since it was last cleared."""
+    """Return the list of drawings since it was last cleared."""
     done, draw = [], Run.picture
 
     def counted(*given, **options):
@@ -22,7 +22,7 @@ def drawings(monkeypatch):
 
 
 def ahead(page, place):
-    """Draw ahead of the page at one of the slider's values, in another thread as the server does."""
+    """Draw ahead of the page at one of the slider's values, in a separate thread as the server does."""
     offer, found = page.app.session_state["dpviz:ahead"], []
     thread = threading.Thread(target=lambda: found.extend(offer.draw(offer.values[place])))
     thread.start()

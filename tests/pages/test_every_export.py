@@ -1,4 +1,4 @@
-"""Every entry of every page's Export menu, on every kind of data: the file is there, and holds what it should."""
+"""Every entry of every page's Export menu, on every kind of data: the file exists and has the right content."""
 
 import csv
 import dataclasses
@@ -69,7 +69,7 @@ IN_EVERY_RUN = {
 
 @pytest.fixture
 def place(request, monkeypatch):
-    """Return the name of a page; what it would ask of another process is done at once."""
+    """Return the name of a page; its requests to the background process are done at once."""
     if request.param in ACROSS:
         at_once(monkeypatch, {"audit": audit_tasks, "compare": compare_tasks}[request.param])
     return request.param

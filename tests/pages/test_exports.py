@@ -116,7 +116,7 @@ def test_a_value_that_no_link_may_have_is_refused_in_a_file_too(open_page):
 
 
 def draw(page, start, sheet):
-    """Draw by hand: this is what a session keeps after the browser's edits."""
+    """Draw by hand: the test stores the state that a session keeps after the browser's edits."""
     page.app.session_state["dpviz:drawing"] = (start, Drawing("id", sheet))
     return page.run()
 

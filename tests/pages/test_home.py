@@ -1,4 +1,4 @@
-"""The home page: what a stranger sees at `/`, and where its doors lead."""
+"""The home page: a stranger's view at `/`, and the pages to which its doors lead."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""A link makes the same picture again, and a bad link says so."""
+"""A link makes the same picture again, and a bad link is reported."""
 
 import pytest
 

@@ -236,7 +236,7 @@ OWN_ADDRESS = re.compile(rb"dpviz-(ahead|asking)/[\w-]+|\"session\": \"[\w-]+\""
 
 
 def secret_arrays(told, seed):
-    """Put another trace and other records under the release of a run."""
+    """Put a different trace and other records under the release of a run."""
     rng = np.random.default_rng(seed)
 
     def other(value):

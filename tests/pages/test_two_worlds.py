@@ -1,4 +1,4 @@
-"""The tab of two worlds on every method's page: what it offers, says and draws, and what the public gets: nothing."""
+"""The tab of two worlds on every method's page: its choices, words and drawings. The public gets nothing."""
 
 import re
 from types import SimpleNamespace

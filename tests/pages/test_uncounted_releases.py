@@ -54,7 +54,7 @@ def fitted():
 
 @pytest.fixture(autouse=True)
 def open_tabs(monkeypatch):
-    """Have a page fill all of its tabs in one run, or those that share a knob with another one in a second run."""
+    """Have a page fill all of its tabs in one run, but in a second run the tabs that share a knob with other tabs."""
     again = SimpleNamespace(is_now=False)
 
     def fill(knob, contents):

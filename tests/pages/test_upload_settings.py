@@ -1,4 +1,4 @@
-"""Settings of somebody's own table: given with the file, they bring the whole form back."""
+"""Settings of the user's own table: given with the file, they bring the whole form back."""
 
 import json
 from dataclasses import replace

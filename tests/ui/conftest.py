@@ -1,4 +1,4 @@
-"""A session without a browser: the two places where pages keep what a reader did."""
+"""A session without a browser: the two places where pages keep a reader's actions."""
 
 import pytest
 import streamlit as st

@@ -1,4 +1,4 @@
-"""Bands of the strip of losses: offered to the curator of a teaching run on a public set, to nobody else."""
+"""Bands of the strip of losses: offered only to the curator of a teaching run on a public set."""
 
 from concurrent.futures import Future
 from dataclasses import replace

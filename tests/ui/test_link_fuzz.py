@@ -27,7 +27,7 @@ def said():
 
 @st.composite
 def links(draw):
-    """Draw knobs of different names, with a text for each and what it is worth: a value, or None for a bad text."""
+    """Draw knobs of different names, with a text for each and its value, or None for a bad text."""
     chosen = draw(st.lists(st.sampled_from(KNOBS), min_size=1, max_size=MOST, unique_by=lambda knob: knob.name))
     made = []
     for knob in chosen:

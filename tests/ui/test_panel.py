@@ -14,7 +14,7 @@ HOSTILE = "<script>alert('1')</script><img src=x onerror=\"x\">\"'&amp;"
 
 
 class Reader(HTMLParser):
-    """Read HTML as a browser does: which tags there are, and what a person sees."""
+    """Read HTML as a browser does: the tags, and the text that a person sees."""
 
     def __init__(self):
         super().__init__()

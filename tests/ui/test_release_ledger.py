@@ -1,4 +1,4 @@
-"""A ledger is of people, whatever columns they have now; what a browser, a settings file and a reader change."""
+"""A ledger is about people, whatever columns they have now; also changes by a browser, a settings file and a reader."""
 
 import json
 from types import SimpleNamespace

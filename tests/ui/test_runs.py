@@ -1,4 +1,4 @@
-"""Which runs are remembered, by what, and which are made anew."""
+"""Remembered runs and their keys, and the runs that are made anew."""
 
 import dataclasses
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The form of an upload as a file: what was answered comes back, and what anybody else writes fills in nothing."""
+"""The form of an upload as a file: the answers come back, and invalid files fill in nothing."""
 
 import json
 from dataclasses import replace

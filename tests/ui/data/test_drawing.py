@@ -1,4 +1,4 @@
-"""Drawings: what a page accepts of a browser and of a file of settings, and that a file brings it back to the bit."""
+"""Drawings: valid messages of a browser and of a settings file, and the file's exact reproduction of a drawing."""
 
 import contextlib
 import json

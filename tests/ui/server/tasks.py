@@ -1,4 +1,4 @@
-"""Work for another process: a module that imports little, because each process imports it again."""
+"""Work for a separate process: a module that imports little, because each process imports it again."""
 
 import os
 import time
@@ -37,7 +37,7 @@ def niceness(points, box):  # noqa: ARG001
 
 
 def dies_until(points, box, folder, times):  # noqa: ARG001
-    """Die as often as that, then answer: what a full memory does."""
+    """Die `times` times, then answer, like a process whose memory is full."""
     done = len(list(Path(folder).iterdir()))
     if done < times:
         (Path(folder) / str(done)).touch()

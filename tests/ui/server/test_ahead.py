@@ -1,4 +1,4 @@
-"""The short way of a picture, without a browser: who gets an answer, and that it is what was packed."""
+"""Pictures ahead of the rerun, without a browser: the readers who get an answer, and its equality with the pack."""
 
 import asyncio
 import gc

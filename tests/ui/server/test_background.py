@@ -225,7 +225,7 @@ def test_answers_that_depend_on_secret_noise_stay_in_their_session(shared):
 
 
 def until_few_are_done(fresh):
-    """Let a session with many jobs go on while another asks for a few; return how many of the many came between."""
+    """Let a session with many jobs go on while another asks for a few; return the number of the many in between."""
     mine, theirs = {}, {}
     many = [Job(timed, (float(i),)) for i in range(MANY)]
     few = [Job(timed, (-1.0 - i,)) for i in range(FEW)]
@@ -288,7 +288,7 @@ class Clock:
         self.report()
 
     def report(self):
-        """Do what the listening thread does, late by no more than one sleep."""
+        """Do the listening thread's work, late by no more than one sleep."""
         while self.moves and self.moves[0] <= self.now:
             self.way.until = self.moves.pop(0) + worker.REST_SECONDS
             self.way.give()

@@ -256,7 +256,7 @@ async def line(websocket):
 
 @contextlib.asynccontextmanager
 async def serving(monkeypatch, protocol):
-    """Run uvicorn on a free port of this machine, with what the app's lifespan starts."""
+    """Run uvicorn on a free port of this machine, with the parts that the app's lifespan starts."""
     for name in ("HEAD_SECONDS", "BODY_SECONDS"):
         monkeypatch.setattr(lifecycle, name, LIMIT)
     monkeypatch.setattr(lifecycle, "REQUESTS_EVERY", LIMIT / 5)
@@ -284,7 +284,7 @@ async def serving(monkeypatch, protocol):
 
 
 async def ends(port, sent):
-    """Return after how many seconds a connection ends on which this is sent and nothing more."""
+    """Return the seconds until a connection ends that receives only these bytes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     begun = time.monotonic()
     writer.write(sent)

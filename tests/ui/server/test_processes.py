@@ -44,7 +44,7 @@ SOONER = {
 
 
 def free_ports(n):
-    """Return n ports in a row that nobody has, below those that the system gives to connections of other tests."""
+    """Return n free ports in a row, below the ports that the system gives to connections of other tests."""
     while True:
         first = random.randrange(20_000, 32_000)
         with contextlib.ExitStack() as bound, contextlib.suppress(OSError):
@@ -253,7 +253,7 @@ def start(app, **changed):
 
 @contextlib.contextmanager
 def served(folder, **changed):
-    """Start two processes of an app; yields the port, what keeps them, and the lines that it prints."""
+    """Start two processes of an app; yield the port, the keeper's process, and the lines that it prints."""
     app = folder / "app.py"
     app.write_text("import streamlit as st\nst.write('here')\n", "utf-8")
     port, process = start(app, **changed)

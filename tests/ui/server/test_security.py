@@ -1,4 +1,4 @@
-"""A page from elsewhere gets no answer and makes the server ask nobody; garbage makes one line of its log."""
+"""A foreign page gets no answer and makes the server ask no name server; garbage makes one line of its log."""
 
 import asyncio
 import contextlib
