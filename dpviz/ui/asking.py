@@ -122,7 +122,7 @@ class Background:
                 # A job that has not begun never begins.
                 own.pop(dropped).cancel()
             caches = [own if source.own or job.secret else self._shared for job in jobs]
-            # A session may have half a second of work queued, so that little is left to wait for.
+            # A session may have half a second of work queued, so there is little to wait for.
             room = int(min(max(AHEAD_SECONDS / max(self._seconds, 1e-6), 1), MOST_AHEAD))
             room -= sum(name in cache and not cache[name].done() for name, cache in zip(names, caches, strict=True))
             futures: list[Work | None] = []
@@ -245,7 +245,7 @@ class Background:
         if source.own:
             self._own[source.key] = time.monotonic()
         if source.key not in self._sources:
-            # A job of its own, in no session's list: cancelling a job must not take the records with it. One process
+            # A separate job, in no session's list: canceling a job must not take the records with it. One process
             # works through its queue in order, so it drops the same records at the same place as `_sources`.
             data = source.dataset
             self._pool.submit(worker.load, source.key, data.points, data.box, data.labels)
@@ -311,7 +311,7 @@ def wait(
     data = {"asked": turn, "done": done, "all": all, "what": what, "follow": follow, "peek": peek, "unseen": unseen}
     data |= {"said": None if line is None else line[0], "share": None if line is None else line[1]}
     data |= {"every": EVERY, "quiet": QUIET, "redrawn": REDRAWN}
-    # The fragment that runs again is the answer.
+    # The fragment answers when it runs again.
     _WAIT(data=data, key=key, on_tick_change=lambda: None, on_seen_change=lambda: _of_session(key).see())
 
 
@@ -390,7 +390,7 @@ def ask(
 
     def progress() -> int:
         answers = process.ask(source, jobs, own)
-        # Once a job has failed nobody needs to wait for the others.
+        # Once a job has failed, nobody needs to wait for the others.
         return (len(answers.found) if answers.problem else answers.n_done) + known
 
     unseen = when_seen and not asking.is_seen

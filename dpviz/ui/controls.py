@@ -199,7 +199,7 @@ def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> 
     elif knob.kind == "int":
         st.slider(knob.label, int(knob.low), int(knob.high), step=1, **options)
     elif knob.log:
-        # 1 and 3 times the powers of ten that the knob offers, its ends, and the value it has.
+        # 1 and 3 times the powers of ten that the knob offers, the knob's ends, and its current value.
         low, high = math.floor(math.log10(knob.low)), math.ceil(math.log10(knob.high))
         steps = {float(f"{digit}e{power}") for power in range(low, high + 1) for digit in (1, 3)}
         steps_inside = {step for step in steps if knob.low <= step <= knob.high}
@@ -230,7 +230,7 @@ def fill(knob: Knob, contents: Mapping[str, Callable[[], object]]) -> None:
         chosen = next((value for value, label in labels.items() if label == st.session_state.get(key)), knob.default)
         state.remember(knob, chosen)
 
-    # The address of a page names every control. A link that names the tab and not who looks is about the tab.
+    # A page's own URL names every control. A link that names the tab but not the audience is about the tab.
     linked = state.opening_query()
     is_linked = linked.get(knob.name) == str(state.value(knob)) != str(knob.default)
     if is_linked and "audience" not in linked:
@@ -331,6 +331,6 @@ def stage_slider(
 
 def slider_values(knob: Knob) -> tuple[float, ...]:
     """Return all values that `log_slider` offers for this knob."""
-    # A link's own value joins the friendly ones for the session, so that the link keeps its promise to the digit.
+    # A link's own value joins the round ones for the session, so that the link keeps its promise to the digit.
     linked = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
     return tuple(sorted({*friendly(knob.low, knob.high), linked}))

@@ -38,7 +38,7 @@ AUDIENCE = Knob(
     "Everyone sees the release, public inputs and noise laws, and nothing exact.",
     choices=(("curator", "Curator"), ("public", "Everyone")),
 )
-# The seeds of the first picture were chosen for zones wide enough to be seen; any other pair is as good.
+# The seeds of the first picture were chosen for visibly wide zones; any other pair is as good.
 START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED, 0, MOST_SEED)
 NOISE_SEED = Knob("noise_seed", "int", 112, "Noise seed", "Known noise protects nobody.", 0, MOST_SEED, 0, MOST_SEED)
 SECRET = Knob(

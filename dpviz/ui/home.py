@@ -151,7 +151,7 @@ def last_frame(epsilon: float) -> Scene:
     words = scene.stage
     # Every run has words.
     assert words is not None
-    # A ring around one person, which grows as an attacker learns more: nobody else is looked at.
+    # A ring around one person, which grows as an attacker learns more. The attacker looks at nobody else.
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
     size = 12.0 + ((50.0 if words.risk is None else words.risk.value) - 50.0) / 5.0
     named = f"you, one of {len(run.unit):,} people"

@@ -16,7 +16,7 @@ class Moved:
     page: str = ""
 
 
-# A value of None stands for every value of that parameter. Add a row when you remove a page, a tab or a control. A row
+# A value of None matches every value of that parameter. Add a row when you remove a page, a tab or a control. A row
 # opens no tab: the page would scroll to it, away from the sentence.
 MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
     {
@@ -62,7 +62,7 @@ MOVED: Mapping[tuple[str, str | None], Moved] = MappingProxyType(
     }
 )
 
-# Methods that have another name now, and the parameters that name one.
+# Old names of methods that have a new name, and the parameters that name a method.
 RENAMED: Mapping[str, str] = MappingProxyType({"su": "dplloyd", "convergent": "convergent_kmeans"})
 NAMES_A_METHOD = ("mode", "audited", "audited_mode", "chosen", "pinned")
 

@@ -323,7 +323,7 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLe
         words = "I release it although nothing is proved of it. It cannot be taken back."
     else:
         words = f"I release it: ε = {ceiled(proved.epsilon)}{delta_words(proved)} of these records is spent for good."
-    # The widgets' name contains nothing about the settings: a browser sees it.
+    # The widgets' name contains nothing about the settings, because a browser sees it.
     name = _step_names().setdefault((*_settings(source, request), len(ledger.entries)), secrets.token_hex(6))
     sure = st.checkbox(words, key=f"release-sure:{name}")
     # Not yet the page's first button; a disabled primary one would be hard to read.

@@ -43,7 +43,7 @@ _JUMP = "dpviz:leap"
 # Keys of the data picker, which reads its parameters again.
 _PICKER = ("dpviz:data-follows", "dpviz:linked-upload")
 _TIED = "dpviz:tied"
-# In a message of the browser, which has no whole numbers of their own.
+# Numbers in a message of the browser, which has no separate type for whole numbers.
 Number = Annotated[float, Strict(), AllowInfNan(False)]
 Index = Annotated[Number, Ge(0), Predicate(float.is_integer)]
 T = TypeVar("T")
@@ -95,7 +95,7 @@ class KnobState:
     values: dict[str, Value] = field(default_factory=dict)
     # Names that were read in the link, on any page.
     names_read: set[str] = field(default_factory=set)
-    # By name. Two knobs of one name may differ, and then no value of theirs is left out of a link.
+    # Defaults by knob name. If two knobs of one name have different defaults, a link leaves out none of their values.
     page_defaults: defaultdict[str, set[Value]] = field(default_factory=lambda: defaultdict(set))
 
 
@@ -300,7 +300,7 @@ def differing_query(pairs: Pairs) -> str:
     """Write a page's link: the pairs whose values differ from the defaults that their knobs have on this page."""
     defaults = knob_state().page_defaults
     differing = {name for name, text in pairs if [text] != [Knob.format(each) for each in defaults.get(name, ())]}
-    # A link that names a tab and not who looks opens at the tab; this one opens at the picture.
+    # A link that names a tab but not the audience opens at the tab. This link opens at the picture.
     if any(name in TABS or name.endswith(TAB_ENDING) for name in differing):
         differing.add(AUDIENCE)
     return query([pair for pair in pairs if pair[0] in differing])

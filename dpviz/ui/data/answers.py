@@ -112,7 +112,7 @@ FIELDS = (
     FormField("rows_per_person", "rows", "rows", lambda rows: rows or None, read=int),
 )
 _USUAL = {each.name: () if each.default is MISSING else each.default for each in fields(Choices)}
-# The default answers, by their names. Questions about a column have its name behind theirs. If "scaled" has no answer,
+# The default answers, by name. Names of questions about a column end in the column's name. If "scaled" has no answer,
 # bounds and units decide.
 DEFAULTS: Mapping[str, object] = {
     **{each.question: each.to_answer(_USUAL[each.name]) for each in FIELDS if each.question not in ("", "scaled")},

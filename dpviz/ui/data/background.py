@@ -60,7 +60,7 @@ def draw_background(*, from_data: bool, public: bool) -> None:
         if from_data:
             st.caption(NEEDS_BOUNDS)
         return
-    # A field of its own for every file, empty: one that stays would offer a file that was removed.
+    # Every file gets a new, empty field, because an old field would offer a file that was removed.
     key = f"background:{st.session_state.get(_N_FIELDS, 0)}"
     uploaded = st.file_uploader("Background (optional)", type=["geojson", "json", "gz"], help=HELP, key=key)
     if uploaded is not None and st.session_state.get(_READ) != uploaded.file_id:

@@ -383,7 +383,7 @@ def answers_of(form: Choices, dates: frozenset[str] = frozenset()) -> dict[str, 
     return values
 
 
-# -- What the bounds do to the records --
+# -- Effect of the bounds on the records --
 
 
 def say_effects(table: Table, form: Choices, dataset: Dataset, clipping: Clipping | None) -> None:

@@ -63,9 +63,9 @@ def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
         return f"k = {k} was read off a private curve of {whose}, {cost}. Nobody has chosen it for this data.", False
     if spent := _linked_curve(knob, k):
         return f"k = {k} is in this page's link, read off a private curve, which spent ε = {ceiled(spent)}.", True
-    # Links of earlier versions name k, chosen or not, and beside it whether k is known.
+    # Links of earlier versions name k, chosen or not, and also the knob for a known k.
     if query.get(knob.name) == knob.format(k) and (k != knob.default or KNOWN.name not in query):
-        # A reload of the analyst's own page opens its link, too.
+        # A reload of the analyst's own page also opens its link.
         return f"k = {k} is in this page's link: a public input.", True
     if k != (source.n_groups or knob.default):
         return f"k = {k} was chosen by hand: a public input.", True

@@ -135,7 +135,7 @@ def describe(table: Table, form: Choices) -> Described:
     """Return the data set that `form` makes of `table`. Raises TableError, and ValueError for impossible bounds."""
     dataset = background.below(form.dataset(table))
     box = form.box(table)
-    # Nothing follows from the way in which bounds were typed.
+    # The way in which bounds were typed has no effect.
     bounds = (*box.low.tolist(), *box.high.tolist())
     key = (table.digest, replace(form, how=EACH), bounds, dataset.bounds_from_data)
     clipping = form.clipping(table) if dataset.nonprivate_n_clipped else None
@@ -165,8 +165,8 @@ def _suggest(table: Table) -> None:
     if applied is not None and usable:
         return
     pair, sure = likely_map(table.nonprivate_columns.nonprivate_numbers)
-    # What the columns look like fills in a form that its owner then changes. It decides nothing that is released: the
-    # features are those of the form, public inputs like its bounds, whatever the next file's columns look like.
+    # The look of the columns fills in a form that its owner then changes. It does not affect any release: the features
+    # are those of the form, public inputs like its bounds, whatever the next file's columns look like.
     first = [each for each in numeric if not table.nonprivate_is_identifier(each)] or list(numeric)
     suggested = list(pair) if pair is not None and sure else first[:FIRST_FEATURES]
     set_answers({"features": suggested, "label": NO_LABEL, "place": pair if pair and sure else NO_MAP})

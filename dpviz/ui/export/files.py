@@ -125,7 +125,7 @@ class _Picture:
         return svg(self.screen.scenes, frame=self.frame, hidden=self.hidden, notes=self.notes, theme=self.theme)
 
     def csv(self) -> str:
-        # The mark tells spreadsheets: UTF-8.
+        # The byte order mark marks UTF-8 for spreadsheets.
         return "\ufeff" + csv_text(self.screen.scenes, frame=self.frame, hidden=self.hidden)
 
     def settings(self) -> str:
@@ -200,7 +200,7 @@ def recipe(
     trailed = pair and any(layer.name.startswith("Same noise") for layer in screen.curators_scenes[0].layers)
     runs = []
     for request, run in screen.runs:
-        # What only the page chooses of a run, as far as it differs from what a run has by itself.
+        # Fields of a run that only the page chooses, if they differ from the run's own defaults.
         usual = {field.name: field.default for field in dataclasses.fields(run)}
         values = ((name, getattr(run, name)) for name in run.page_fields)
         fields = ((name, value) for name, value in values if value is not usual[name] and value != usual[name])

@@ -124,7 +124,7 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
     if repeated:
         raise SettingsError(f"The file has {repeated[0]} twice, but once is enough. Take one of them out.")
 
-    # The step and the hashes change no number of the picture: what makes no sense in them is ignored.
+    # The step and the hashes change no number of the picture, so values that make no sense are ignored.
     step, hashes = content.get("step"), content.get("scene_hashes")
     frame, off = (step.get("frame"), step.get("layers_off")) if isinstance(step, dict) else (0, [])
     if not isinstance(frame, int) or isinstance(frame, bool) or not 0 <= frame < MOST_FRAMES:

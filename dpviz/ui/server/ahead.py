@@ -224,7 +224,7 @@ async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Ser
         return _LATER
     await series.reached(int(index))
     try:
-        # Nothing is drawn while a picture is sent: a thread that draws would keep the interpreter from sending.
+        # Nothing is drawn while a picture is sent, because a drawing thread would keep the interpreter from sending.
         async for key, packed in iterate_in_threadpool(own.draw(own.values[int(index)])):
             await socket.send_bytes(wrap({"picture": key}, packed))
     except WebSocketDisconnect:

@@ -37,8 +37,9 @@ from dpviz.ui.asking import background
 from dpviz.ui.home import THUMBNAILS, thumbnail_address
 from dpviz.ui.server.startup import raise_file_limit
 
-# New objects until the garbage collector looks at the youngest, and how many such looks make one at older ones. With
-# Python's own, 700, 10 and 10, a server looked at all objects of 100 readers' pages every seven seconds, for 0.2 s.
+# New objects until the garbage collector looks at the youngest, and the number of such looks before one at older ones.
+# With Python's own values, 700, 10 and 10, a server looked at all objects of 100 readers' pages every seven seconds,
+# for 0.2 s.
 GARBAGE = 5_000, 10, 20
 # Seconds without a word on the terminal.
 PATIENCE = 3.0

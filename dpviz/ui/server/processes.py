@@ -105,7 +105,7 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
         count = "1 process" if len(apps) == 1 else f"{len(apps)} processes"
         ready = f"{count} of the app at {address}" if caddy else _way_out(address, ports, command)
         try:
-            # The first makes machine code, which the others find; readers come when all answer.
+            # The first process compiles machine code, which the others find. Readers come when all processes answer.
             _keep([apps[:1], apps[1:], caddy], ready)
         finally:
             for each in (*caddy, *apps):

@@ -69,7 +69,7 @@ def _warn(name: str) -> None:
 
 @cache
 def _component(name: str, styles: tuple[str, ...], from_file: bool) -> Callable[..., Any]:
-    # Styles are sent with the first message: they are few, and must be there when the picture is measured.
+    # Styles are sent with the first message, because they are short and must be there when the picture is measured.
     css = "".join(text(f"{sheet}.css") for sheet in styles)
     if from_file:
         return st.components.v2.component(f"{_PACKAGE}.{name}", js=f"{name}.js", css=css)
