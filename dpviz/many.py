@@ -63,9 +63,9 @@ BAND = (0.05, 0.95)
 def methods() -> "pd.DataFrame":
     """Return a table of all methods: key, title, estimator, proved, neighbors and paper.
 
-    `key` is the name that `dpviz.run` takes, `estimator` the class in `dpviz.estimators`. `proved` says whether the
-    defaults are proved, `neighbors` which neighbors the proof, else the claim, is about. Warns of methods of other
-    packages that cannot be loaded.
+    `key` is the name that `dpviz.run` takes, `estimator` the class in `dpviz.estimators`. `proved` is True if
+    the defaults are proved. `neighbors` names the neighbors of the proof, or else of the claim. Warns about methods of
+    other packages that cannot be loaded.
     """
     import pandas as pd
 
@@ -123,9 +123,9 @@ class Comparison(Confidential):
         )
 
     def table(self) -> "pd.DataFrame":
-        """Return each method's cost at each ε, × that without privacy: the median of its runs, and their middle 90 %.
+        """Return each method's cost at each ε, × the cost without privacy: the median of its runs and the middle 90 %.
 
-        `failed` counts runs that could not be made; `status` of their rows says why.
+        `failed` counts runs that could not be made; the `status` of their rows is the reason.
         """
         made = self.rows[self.rows["status"] == OK]
         by = made.groupby(["method", "epsilon"], sort=False)["inertia_ratio"]
@@ -171,9 +171,9 @@ def compare(
 
     - `methods`, `data`, `bounds`, `features`: as `dpviz.run` takes them.
     - `epsilon`: one ε or several.
-    - `seeds`: how many noise seeds, or which. Such noise can be repeated: nothing of a comparison may be published.
-    - `n_clusters`: public; k of the methods that take one, and of k-means without privacy.
-    - `jobs`: number of processes; 1 where one of the methods is a function or a module.
+    - `seeds`: number of noise seeds, or the seeds. Anyone can repeat such noise, so publish no part of a comparison.
+    - `n_clusters`: public; k for the methods that take one, and for k-means without privacy.
+    - `jobs`: number of processes; 1 if one of the methods is a function or a module.
 
     For example:
 
@@ -365,13 +365,13 @@ def attack(
 ) -> Attack:
     """Play the membership game: is this record in, or one in the farthest corner of the box in its place?
 
-    A coin decides in each of `rounds` runs. The attacker knows all other records, and calls the record in where a
+    A coin decides in each of `rounds` runs. The attacker knows all other records, and calls the record in if a
     released center is near it (`attacks.center_fit_scores`). Every round is one more release that can be repeated, so a
     game on real records is for the curator alone.
 
     - `method`, `data`, `bounds`, `features`: as `dpviz.run` takes them.
     - `record`: a row of `data`, from 0.
-    - `seed`: of coins and noise.
+    - `seed`: seed of coins and noise.
     - `params`: fields of the method's Params.
 
     For example:
@@ -410,7 +410,7 @@ def attack(
 
 
 def audit_command(arguments: Sequence[str]) -> int:
-    """Run `dpviz audit`; return 0, 1 where the claim is refuted, or 2 for what cannot be audited."""
+    """Run `dpviz audit`; return 0, 1 if the claim is refuted, or 2 if the method cannot be audited."""
     parser = argparse.ArgumentParser(
         prog="dpviz audit", description="Run a method in two worlds that differ by one record, and say what it shows."
     )

@@ -71,9 +71,9 @@ def run(
     - `bounds`: public, in data units: ((low, ...), (high, ...)) or a Box. All data but a Dataset need them. Records
       outside are moved to the edge; `Run.nonprivate_notices` counts them.
     - `features`: names of the columns to use. By default every column is a feature, and must hold numbers.
-    - `rows_per_person`: how many rows one person has at most, a public limit that you keep. The guarantee is for all
+    - `rows_per_person`: largest number of rows per person, a public limit that you keep. The guarantee is for all
       rows of a person together (`accounting.for_group`).
-    - `seed`: None for secret noise. With a number the run can be repeated, and protects nobody.
+    - `seed`: None for secret noise. With a number, the run can be repeated and protects nobody.
     - `params`: public fields of the method's Params; those that are left out have their defaults.
 
     For example:
@@ -223,18 +223,18 @@ def show(
 ) -> Any:
     """Return a live picture for a notebook: steps, hover, zoom, legend and data table; a drawing without widgets.
 
-    `result` is a run, what `fit` returned, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
-    `data` and the `params` that it was made with has the method's own picture, over the features of `view`; alone it
-    is drawn as what it released. `frame` is the step that it opens with, from 0.
+    `result` is a run, a result of `fit`, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
+    `data` and the `params` that it was made with has the method's own picture, over the features of `view`. Without
+    them, only its release is drawn. `frame` is the step that it opens with, from 0.
 
-    Only what is released or public is sent to the notebook, and so saved with it, unless `curator` is true: then the
-    records and exact values are in it as well.
+    The notebook gets, and saves, only released or public values. If `curator` is true, it also gets the records and
+    exact values.
 
         result = CATALOGUE["dpm"].fit(data.points, data.box, params, rng=rng)
         dpviz.show(result, data, params)
 
-    The live picture needs the extra `notebook`: pip install 'dpviz[notebook]'. Raises TypeError for what has no
-    picture, ValueError for a frame that is not there or a release that cannot be drawn alone.
+    The live picture needs the extra `notebook`: pip install 'dpviz[notebook]'. Raises TypeError for an object without
+    a picture, ValueError for a frame that is not there or a release that cannot be drawn alone.
     """
     # This import loads scikit-learn.
     from dpviz.estimators import PrivateEstimator

@@ -118,8 +118,8 @@ def write_tables(report: Report, path: str | Path) -> None:
 def read_tables(path: str | Path) -> Report:
     """Read a report of `write_tables`.
 
-    Raises TablesError, in words for a reader of the page, for a file that is missing, too large, no JSON, from another
-    version, or that holds anything but text and finite numbers.
+    Raises TablesError, in words for a reader of the page, for a file that is missing, too large, not JSON, from a
+    different version, or that holds anything but text and finite numbers.
     """
     name = Path(path).name
     way_out = "Write the file again with `python -m benchmarks.papers` in a clone, or `dpviz experiments audit`."

@@ -155,7 +155,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return replace(guarantee, proved=None) if isinstance(self.bounds, str) else guarantee, events
 
     def _records(self, X: ArrayLike, *, reset: bool) -> Points:
-        # A part of a budget may have nobody in it, which its neighbor has not: a release, and no error, as of one row.
+        # A part of a budget may contain no records while its neighbor contains one: both must give a release.
         least = 0 if reset and is_open() and not isinstance(self.bounds, str) else 1
         check_real(X, "X")
         try:
@@ -226,15 +226,15 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         return self._nonprivate_labels
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Release once from the records `X`: an array or a frame (n, d), or what `dpviz.data.chunks_of` knows.
+        """Release once from the records `X`: an array or a frame (n, d), or a source for `dpviz.data.chunks_of`.
 
-        That is a Parquet file or a folder of them, chunks or a Dask collection, which have no `labels_`. The name of
-        another file is read as a table, whose every column must be a number. No `y`. Records outside of the bounds are
-        moved to the edge: `nonprivate_notices_` counts them, and a warning reports more than 5 %. Within
-        a budget there may be no records: a part of it may have nobody in it.
+        Such a source is a Parquet file or a folder of them, chunks or a Dask collection, which have no `labels_`. Any
+        other file name is read as a table, in which every column must contain numbers. `y` is ignored. Records outside
+        of the bounds are moved to the edge: `nonprivate_notices_` counts them, and a warning reports more than 5 %.
+        Within a budget, there may be no records, because a part of a budget may contain nobody.
 
-        Raises ValueError for records, bounds or parameters that are not allowed, BudgetError where a budget is open
-        that does not allow the release; nothing has been released then.
+        Raises ValueError for records, bounds or parameters that are not allowed, and BudgetError if an open budget does
+        not allow the release. In both cases, nothing has been released.
         """
         del y
         points, result = self._fit(X)
@@ -325,7 +325,7 @@ def _without_records(words: str, X: object) -> str:
 def box_of(bounds: Bounds, points: Points) -> Box:
     """Return the box of the bounds for `points` (n, d): a Box, (low, high) with one number or (d,) each, or "data".
 
-    Raises ValueError for bounds that do not fit. Those from the data are exact about its extremes: a warning says so.
+    Raises ValueError for bounds that do not fit. Warns about bounds from the data, which reveal its exact extremes.
     """
     if isinstance(bounds, str):
         if bounds != "data":

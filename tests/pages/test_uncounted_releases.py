@@ -54,7 +54,7 @@ def fitted():
 
 @pytest.fixture(autouse=True)
 def open_tabs(monkeypatch):
-    """Have a page fill all of its tabs in one run, but in a second run the tabs that share a knob with other tabs."""
+    """Have a page fill its tabs in one run, except the tabs that share a knob, which a second run fills."""
     again = SimpleNamespace(is_now=False)
 
     def fill(knob, contents):

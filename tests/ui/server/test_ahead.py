@@ -1,4 +1,4 @@
-"""Pictures ahead of the rerun, without a browser: the readers who get an answer, and its equality with the pack."""
+"""Pictures ahead of the rerun, without a browser: their readers, and their equality with the packed scenes."""
 
 import asyncio
 import gc
