@@ -83,7 +83,7 @@ def _proofs(method: AnyMethod) -> Iterator[str]:
 def spaced(lines: Sequence[str]) -> list[str]:
     """Return lines with a blank line above and below every list, which Markdown needs and docstrings omit."""
     found: list[str] = []
-    # Whether the line is within a list.
+    # True if the line is within a list.
     within = False
     for line in lines:
         item = ITEM.match(line) is not None

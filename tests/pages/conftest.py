@@ -77,8 +77,8 @@ def records_of(data):
 def at_once(monkeypatch, *modules):
     """Let background work of these modules' tasks be done at once, here; return the answers of one test, {job: answer}.
 
-    An answer follows from the job and the records alone, so that no test waits for one that another has waited for.
-    What a task reads besides, tests set alike wherever they let it work.
+    An answer depends only on the job and the records, so no test waits for an answer that an earlier test has waited
+    for. Tests set all other inputs of a task to the same values wherever they let it work.
     """
     known, names = {}, {module.__name__ for module in modules}
 

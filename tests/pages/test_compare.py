@@ -150,7 +150,7 @@ def test_a_click_chooses_a_run_that_can_be_pinned(open_page, monkeypatch):
     "key", ["dplloyd", "eugkm", "convergent_kmeans", "dpm", "dpm_published", "morse", "nd_laplace"]
 )
 def test_the_page_of_a_run_makes_the_same_run(open_page, key):
-    """Every page must take the link's every word, and release what the row was measured on."""
+    """Every page must take each parameter of the link, and make the release that the row was measured on."""
     data = load("blobs", n=200)
     part = TrialPart(key, 1.0, 4, 5, 3, 1, 200)
     (run,) = compare_tasks.trials(data.points, data.box, data.labels, part)

@@ -57,7 +57,7 @@ def listen(monkeypatch):
 
 @pytest.fixture
 def forced(monkeypatch):
-    """Let a method release of every file exactly what it released of the first one."""
+    """Let a method release about every file exactly its release about the first file."""
     first = {}
 
     def release_own(request, source):

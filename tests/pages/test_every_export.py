@@ -116,7 +116,7 @@ def test_every_file_of_every_page_holds_what_is_on_screen(open_page, place, kind
     last = min((len(scene.frames) for scene in shown.scenes), default=1) - 1
     for kind in formats:
         for frame in dict.fromkeys((0, last)) if kind in ("svg", "csv") else (0,):
-            # The browser lists the layers that are off; a page has those of all steps.
+            # The browser lists the layers that are off; a page has the layers of all steps.
             off = {name for scene in shown.scenes for name in scene.hidden_names} if kind == "html" else ()
             file = make(shown, place, ExportRequest(kind, frame, frozenset(off)))
             name = dict(shown.source.link)["data"].partition(":")[0]

@@ -286,7 +286,7 @@ def test_a_picture_to_keep_has_the_bands_that_the_page_had_found(open_page, monk
 
 
 def test_a_picture_to_keep_leaves_out_what_is_impossible(open_page):
-    """Redrawing would take too long at a small ε, which the page says there."""
+    """Redrawing would take too long at a small ε, and the page says so there."""
     page = open_page("nd_laplace", n="30", domain="redraw")
     shown = page.app.session_state["dpviz:shown"]
     written = make(shown, "nd_laplace", ExportRequest("html")).content.decode()

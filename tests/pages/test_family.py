@@ -38,7 +38,7 @@ def test_compare_and_the_mode_menu_reach_every_method():
     assert {"published" if name in ("past", "future") else name for name in METHODS} == modes
 
 
-# In every run one end of each knob: the low and the high one take turns.
+# Every run tests one end of each knob: the low and the high end take turns.
 KNOBS = [
     pytest.param(
         *(method, knob, value),

@@ -43,7 +43,7 @@ def ends(knob):
     return [knob.format(int(value) if knob.kind == "int" else value) for value in values]
 
 
-# In every run each end of each knob in one mode; the modes take turns.
+# Every run tests each end of each knob in one mode; the modes take turns.
 KNOBS = [
     pytest.param(name, mode, knob.name, text, marks=() if (i + j + k) % len(modes_of(name)) == 0 else pytest.mark.slow)
     for name in PAGES
@@ -186,14 +186,14 @@ def test_a_links_own_epsilon_is_kept_to_the_digit(open_page, name):
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        # Every set on the first page, and every third one elsewhere, another third on each page.
+        # Every set on the first page, and a different third of the sets on each other page.
         pytest.param(page, data, marks=pytest.mark.slow if page != FIRST and (i + j) % 3 else [])
         for i, page in enumerate(PAGES)
         for j, data in enumerate(DATASETS)
     ],
 )
 def test_every_data_set_has_a_picture(open_page, name, data):
-    """At its own size on the first page; a few of its records elsewhere, where modes take turns, as who looks does."""
+    """The first page draws the set at its own size. Other pages draw a few records; modes and audiences take turns."""
     few = str(min(FEW, size_limits(data).default))
     first = [*DATASETS].index(data) + PAGES.index(name)
     own = {knob.name: knob.default for knob in knobs(CATALOGUE[name].Params)}
@@ -231,7 +231,7 @@ def test_the_public_sees_nothing_of_the_curators(open_page, name, link):
         assert public.query == {**curator.query, "audience": "public"}
 
 
-# Drawn anew by each session: the addresses of its short ways, and its name.
+# Each session draws these anew: the URLs of its fast paths, and its name.
 OWN_ADDRESS = re.compile(rb"dpviz-(ahead|asking)/[\w-]+|\"session\": \"[\w-]+\"")
 
 
@@ -334,7 +334,7 @@ def test_one_feature_is_not_drawn_against_itself(open_page, name):
 
 
 def test_pages_do_not_trip_over_each_others_knobs(open_page):
-    """Knobs of one name can have other choices on another page; what does not fit there starts from its default."""
+    """Knobs of one name can have other choices on a different page; a value that does not fit becomes the default."""
     page = open_page(PAGES[0], tab="read")
     for name in [*PAGES, *PAGES[::-1], *PAGES]:
         page.app.switch_page(f"pages/{name}.py")

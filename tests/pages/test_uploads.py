@@ -20,7 +20,7 @@ from tests.pages.conftest import FIRST, LAPLACE, PAGES, TARGET, release, typed
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
-# The form is one piece on all pages. What it asks and says is tested on one of them; what a page makes of it, on each.
+# All pages share the form. Its questions and messages are tested on one page; its effect on a page, on each page.
 NAMES = "Row of the columns' names"
 MARKUP = re.compile(r"!\[|\]\(http")
 ON_ONE_PAGE = pytest.mark.parametrize("name", [FIRST])

@@ -83,7 +83,7 @@ def test_every_knob_of_the_app_can_be_hidden():
                 if isinstance(name, ast.Constant) and (node.func.id == "under" or node.args[1].value):
                     names.add(prefix + name.value)
     missing = {name for name in names if not hiding._is_name(name, control_names())}
-    # Group "tabs" takes those away.
+    # Group "tabs" hides these knobs.
     assert missing == {"compare_tab", "audit_tab"} | state.TABS
 
 

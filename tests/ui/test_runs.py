@@ -44,7 +44,7 @@ def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is 
     method = CATALOGUE["convergent_kmeans"]
     counting = replace(method, fit=counted("fit", algorithm.fit))
     monkeypatch.setattr(method.run, "find_reference", counted("reference", method.run.find_reference))
-    # A session's own cache needs a running session; here it is one that never remembers.
+    # A session's own cache needs a running session; this replacement never remembers.
     monkeypatch.setattr(runs, "_private", lambda work: work.make())
 
     def make(given=None, noise=SEEDED, **options):
@@ -296,7 +296,7 @@ def test_a_secret_seed_is_one_for_these_records_until_it_is_renewed(session):
     assert len({found.value, again.value, renewed.value}) == 3
     session.clear()
     assert noise.seed_for(here).value != renewed.value, "another session has another one"
-    # 20 seeds that all fit in 64 bits have a chance of 2^-1280.
+    # The chance that 20 seeds all fit in 64 bits is 2^-1280.
     many = [runs.Noise(None).seed_for(source(key=("set", str(i)))).value for i in range(20)]
     assert max(many) >= 2**64
     assert max(many) < 2**runs.SECRET_BITS

@@ -14,7 +14,7 @@ from tests.tools.test_release import entry
 from tests.ui.test_release_ledger import draw, kept, press, watch
 from tests.ui.test_runs import source
 
-# A file's bytes, and the people in it: another newline, a renamed column and the next month are other bytes.
+# A file's bytes, and the people in it: a different newline, a renamed column or the next month changes the bytes.
 FILES = [("plain", "town"), ("newline", "town"), ("next month", "town"), ("elsewhere", "village")]
 COLUMNS = [("a", "b"), ("a",)]
 epsilons = some.sampled_from([0.25, 0.5, 1.0])

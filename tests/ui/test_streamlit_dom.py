@@ -38,7 +38,7 @@ def written():
 
 def is_written(name, how, written):
     fits = {"^": str.startswith, "$": str.endswith, "*": str.__contains__, "": str.__eq__}[how]
-    # Some are put together: `stBaseButton-${kind}`.
+    # Some names are composed: `stBaseButton-${kind}`.
     return any(fits(each, name) or (each.endswith("-") and name.startswith(each)) for each in written)
 
 

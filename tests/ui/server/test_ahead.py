@@ -162,7 +162,7 @@ def test_bytes_close_the_line_without_a_word(session):  # noqa: ARG001
 
 @pytest.mark.parametrize("hurried", [False, True])
 def test_whoever_moves_on_finds_the_next_picture_drawn_and_a_drag_is_left_alone(session, monkeypatch, hurried):  # noqa: ARG001
-    # However busy the machine is, these moves belong together, and those of a drag leave no rest between them.
+    # Even on a busy machine, these moves belong together, and the moves of a drag leave no rest between them.
     monkeypatch.setattr(ahead, "_SERIES", 600.0)
     if hurried:
         monkeypatch.setattr(ahead, "_REST", 600.0)
@@ -197,7 +197,7 @@ def test_nothing_is_drawn_beyond_the_slider_or_for_a_reader_who_looks_at_each_pi
     assert drawn == [0, 1, 1]
 
 
-# Bands: what many runs lose at a value. A picture never waits for one.
+# Bands: losses of many runs at a value. A picture never waits for a band.
 
 VALUES = (0.5, 1.0, 2.0)
 

@@ -221,7 +221,7 @@ def test_answers_that_depend_on_secret_noise_stay_in_their_session(shared):
     assert sum(name[0] == asked.key for name in shared._shared) == 1
 
 
-# One session with hundreds of jobs delays another by no more than the share that is on its way.
+# One session with hundreds of jobs delays a different one by no more than its share of jobs on their way.
 
 
 def until_few_are_done(fresh):
@@ -271,7 +271,7 @@ def test_an_unusual_job_is_no_measure_of_others(fresh):
     assert fresh._seconds != before
 
 
-# The process rests while a reader moves, not for ever, and loads nothing that it does not need.
+# The process rests while a reader moves a slider, but not forever, and loads nothing that it does not need.
 
 
 class Clock:

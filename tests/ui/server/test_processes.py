@@ -25,7 +25,7 @@ from websockets.exceptions import ConnectionClosed
 from dpviz.ui.server import processes
 from dpviz.ui.server.startup import HEALTH
 
-# tests/run.py installs it: where everything is looked at, nothing is left out.
+# tests/run.py installs Caddy, so a run of all tests leaves nothing out.
 CADDY = pytest.mark.skipif(
     shutil.which("caddy") is None and os.environ.get("CI") != "true", reason="Caddy is not installed"
 )

@@ -22,7 +22,7 @@ from dpviz.ui.server.security import OwnOrigin, is_own
 ROOT = Path(__file__).resolve().parents[3]
 # Seconds that the name server takes, as long as three tries of a resolver.
 HANGS = 20.0
-# Loaded by the server's Python before anything else: names of the machine itself are known, all others never found.
+# The server's Python loads this first. It knows names of the machine itself, and never finds any other name.
 NAMES = f"""import socket, time
 known = socket.getaddrinfo
 def getaddrinfo(host, *rest, **more):
