@@ -84,7 +84,7 @@ class Answers:
 
     @property
     def complete(self) -> bool:
-        """Whether all jobs are done, or one has failed."""
+        """True if all jobs are done, or one has failed."""
         return bool(self.problem) or self.n_done == len(self.found)
 
 

@@ -75,7 +75,7 @@ class Noise:
 
     @property
     def secret(self) -> bool:
-        """Whether nobody may be able to reproduce the noise."""
+        """True if nobody may be able to reproduce the noise."""
         return self.seed is None
 
     def seed_for(self, source: Source) -> Seed:

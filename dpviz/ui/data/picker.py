@@ -61,7 +61,7 @@ class Source(Confidential):
 
     @property
     def nonprivate_is_held(self) -> bool:
-        """Whether bounds cut off so many records that no conclusion is possible. Curator only."""
+        """True if bounds cut off so many records that no conclusion is possible. Curator only."""
         return self.nonprivate_clipping is not None and self.nonprivate_clipping.nonprivate_is_too_much
 
     def suited(self, knob: Knob) -> Knob:
@@ -72,12 +72,12 @@ class Source(Confidential):
 
     @property
     def drawn(self) -> bool:
-        """Whether the reader has drawn the records on this page."""
+        """True if the reader has drawn the records on this page."""
         return self.sheet is not None
 
     @property
     def own(self) -> bool:
-        """Whether the records are this session's, so no other session may share results computed on them."""
+        """True if the records belong to this session, so that no other session may share results computed on them."""
         return self.uploaded or self.drawn
 
     @property

@@ -64,7 +64,7 @@ class Settings:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the picture shows records that were drawn by hand, in the file or not."""
+        """True if the picture shows records that were drawn by hand, in the file or not."""
         return dict(self.query).get("data") == DRAWN
 
 
