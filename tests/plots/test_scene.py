@@ -22,7 +22,8 @@ from dpviz.plots import (
 from dpviz.plots.scene import ALIGNMENT, LAW, PACK_VERSION, PUBLIC, SECRET
 
 R, M, FRAMES = 3, 4, 5
-SHAPES = {  # what each mark must be given, written again from the module's table of kinds
+# Required arrays of each mark, written again from the module's table of kinds.
+SHAPES = {
     Kind.POINTS: {"xy": (1, 7, 2), "group": (R, 7)},
     Kind.MARKS: {"xy": (R, M, 2)},
     Kind.CIRCLES: {"center": (R, M, 2), "radius": (R, M)},
@@ -145,7 +146,8 @@ def test_any_changed_array_changes_the_hash(kind):
         assert digest(scene(layer(kind, arrays=changed))) != before, name
 
 
-OTHER = {  # another value for each field of a layer and of a scene
+# A different value for each field of a layer and of a scene.
+OTHER = {
     "layer": {
         "name": "other",
         "kind": Kind.TRAILS,
@@ -196,7 +198,8 @@ def test_any_changed_word_of_a_layer_changes_the_hash(field):
     assert digest(scene(layer(**{field: OTHER["layer"][field]}))) != digest(scene(layer()))
 
 
-UNPACKED = ("axes_public", "public_caption", "public_stage")  # they decide what `public` leaves
+# These fields decide what `public` leaves.
+UNPACKED = ("axes_public", "public_caption", "public_stage")
 
 
 @pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Scene) if field.name not in UNPACKED])
@@ -268,7 +271,7 @@ def test_nothing_is_public_in_a_plane_made_from_records():
 
 
 def test_a_picture_s_directory_takes_no_other_records():
-    """What is written of words and axes is their fields; a whole scene among them would be its secrets, too."""
+    """Words and axes are written as their fields; a whole scene among them would bring its secrets, too."""
     with pytest.raises(TypeError, match="has no place there"):
         pack(scene(layer(), stage=scene(layer(audience=Audience.CURATOR))))
 

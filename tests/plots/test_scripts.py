@@ -45,7 +45,8 @@ def test_borders_are_those_of_the_other_renderers() -> None:
     rng = np.random.default_rng(0)
     for k in (2, 5, 9):
         places = rng.random((20, k, 2))
-        places[0, 1] = places[0, 0]  # one on the spot of another
+        # Put one place on the spot of another.
+        places[0, 1] = places[0, 0]
         found = evaluate(
             ["live_fog"],
             """return a.map((centers) => {

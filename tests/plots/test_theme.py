@@ -35,7 +35,8 @@ LAB = np.array(
         [0.0259040371, 0.7827717662, -0.8086757660],
     ]
 )
-LEAST_CONTRAST = 3.0  # WCAG 2.2, success criterion 1.4.11
+# Minimum contrast from WCAG 2.2, success criterion 1.4.11.
+LEAST_CONTRAST = 3.0
 # Pairs of: two roles, a cluster and a role, two clusters -> least distance for all cones, for fewer.
 LEAST = {"roles": (0.12, 0.07), "mixed": (0.09, 0.045), "clusters": (0.09, 0.045)}
 
