@@ -108,9 +108,11 @@ def test_pure_releases_add_up_to_the_last_bit_and_what_is_too_much_is_never_run(
         numbers.clear()
         with pytest.raises(BudgetError, match=r"epsilon = 1\.01, but 1 is the budget"):
             spy(epsilon=0.01, bounds=BOX).fit(X)
-        assert numbers == [0]  # asked for its price, and not run
+        # The budget asked the estimator for its price and did not run it.
+        assert numbers == [0]
         assert len(b.releases) == 10
-    spy(epsilon=5.0, bounds=BOX).fit(X)  # closed: nobody counts
+    # The budget is closed, so nobody counts this fit.
+    spy(epsilon=5.0, bounds=BOX).fit(X)
     assert b.epsilon_spent == math.fsum([0.1] * 10)
 
 
@@ -140,7 +142,8 @@ def test_neighbors_are_not_mixed_up():
         of("dplloyd", adjacency="replace").fit(X)
     with dpviz.budget(epsilon=4.0, neighbors="replace") as b:
         of("dplloyd", adjacency="replace", epsilon=1.0).fit(X)
-        of("dplloyd", epsilon=1.0).fit(X)  # one record out, one in: double
+        # One record out and one in: double.
+        of("dplloyd", epsilon=1.0).fit(X)
         assert b.epsilon_spent == 3.0
         assert {each.claim.adjacency for each in b.releases} == {Adjacency.REPLACE}
         with pytest.raises(BudgetError, match="epsilon = 5"):
@@ -182,7 +185,8 @@ def test_a_budget_within_another_is_part_of_it_and_threads_are_counted():
         thread.join()
         assert (inner.epsilon_spent, outer.epsilon_spent) == (1.0, 2.0)
         with dpviz.budget(epsilon=50.0) as larger, pytest.raises(BudgetError):
-            of("dplloyd").fit(X)  # the outer one is full, so that neither counts it
+            # The outer budget is full, so neither budget counts this fit.
+            of("dplloyd").fit(X)
         assert (larger.epsilon_spent, outer.epsilon_spent) == (0.0, 2.0)
 
 
@@ -281,7 +285,8 @@ def test_a_search_within_a_budget_is_counted_and_its_choice_is_warned_of():
         with pytest.warns(PrivacyLeakWarning, match="the budget counts each fit, but no guarantee covers the choice"):
             search.fit(X)
         cross_val_score(clone(search.best_estimator_), X, cv=2)
-        assert b.epsilon_spent == 7 * 0.25  # four fits, the last on all records, and two more
+        # Four fits in the search, its last fit on all records, and two more.
+        assert b.epsilon_spent == 7 * 0.25
     with pytest.warns(PrivacyLeakWarning, match="search over parameters"):
         search.fit(X)
 
@@ -293,7 +298,8 @@ def test_a_part_of_a_budget_with_nobody_in_it_is_released_as_one_with_one_person
             made = of(name).fit(records)
             assert b.epsilon_spent > 0
         assert len(made.labels_) == len(records)
-    with pytest.raises(ValueError, match="0 sample"):  # as scikit-learn wants it elsewhere
+    # scikit-learn requires this error elsewhere.
+    with pytest.raises(ValueError, match="0 sample"):
         of(name).fit(X[:0])
 
 
@@ -334,14 +340,16 @@ def test_releases_in_other_processes_are_refused_while_a_budget_is_open(backend)
         assert b.releases == ()
         found = joblib.Parallel(n_jobs=2)(joblib.delayed(refused)(name) for name in ("dplloyd", "gupt"))
         assert all("was not run" in each for each in found)
-    with joblib.parallel_config(backend=backend):  # the same workers, and no open budget
+    # The same workers, without an open budget.
+    with joblib.parallel_config(backend=backend):
         assert (
             joblib.Parallel(n_jobs=2)(joblib.delayed(refused)(name) for name in ("dplloyd", "gupt")) == ["released"] * 2
         )
 
 
 def test_a_worker_of_loky_sees_a_budget_that_was_opened_after_it_started():
-    ask = types.FunctionType(open_elsewhere.__code__, {"__builtins__": builtins}, "ask")  # sent by value: no imports
+    # The function is sent by value, so it has no imports.
+    ask = types.FunctionType(open_elsewhere.__code__, {"__builtins__": builtins}, "ask")
     with joblib.parallel_config(backend="loky"):
         before = joblib.Parallel(n_jobs=2)(joblib.delayed(ask)() for _ in range(2))
         with dpviz.budget(epsilon=1.0):
@@ -382,7 +390,7 @@ def test_releases_below_other_processes_and_shells_are_refused(command):
 
 
 def ask_below(_=None):
-    """Return whether a process that is started here sees an open budget."""
+    """Ask a process that is started here for an open budget and return its answer."""
     return subprocess.run([sys.executable, "-c", ASKED], capture_output=True, text=True, check=True).stdout
 
 

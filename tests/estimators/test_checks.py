@@ -10,8 +10,10 @@ from dpviz.core import Box
 from dpviz.estimators import ESTIMATORS, PrivateEstimator
 
 BOUNDS = (-4.0, 4.0)
-ENOUGH = 1e4  # epsilon: the checks are about the interface, and one compares clusters of 50 records with the true ones
-ALWAYS = ("dpm", "dplloyd", "morse", "nd_laplace", "source_target")  # every kind; the others differ in parameters alone
+# Epsilon. The checks are about the interface, and one compares clusters of 50 records with the true ones.
+ENOUGH = 1e4
+# One method of every kind. The other methods differ only in parameters.
+ALWAYS = ("dpm", "dplloyd", "morse", "nd_laplace", "source_target")
 # What follows the noisy number of records is no use for 50 of them.
 GIVEN: dict[str, dict[str, Any]] = {
     "dpm": {"n_levels": 3},

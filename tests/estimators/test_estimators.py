@@ -89,7 +89,8 @@ def test_it_is_cloned_and_pickled(name):
     same_release(again.release_, made.release_)
     if isinstance(made, estimators.PrivateClusterer):
         assert np.array_equal(kept.predict(X), made.predict(X))
-        assert np.array_equal(made.labels_, made.predict(X))  # the nearest released center, or released regions
+        # Labels are the nearest released centers, or the released regions.
+        assert np.array_equal(made.labels_, made.predict(X))
         distances = np.linalg.norm(X[:, None] - made.cluster_centers_[None], axis=2)
         if name != "morse":
             assert np.array_equal(distances.argmin(axis=1), made.labels_)
