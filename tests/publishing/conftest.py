@@ -20,7 +20,8 @@ records_public = {public}
 """
 
 
-SHOWN = {"convergent_kmeans": ("0.1", "1"), "nd_laplace": ("1", "2")}  # pages of the article, and their stops
+# Pages of the article, and their stops.
+SHOWN = {"convergent_kmeans": ("0.1", "1"), "nd_laplace": ("1", "2")}
 
 
 def made(folder: Path, *, public: bool, article: bool = False) -> Path:

@@ -1,4 +1,4 @@
-"""What a page opens with: how near its places are to the exact ones, and that the rest of the state comes later."""
+"""Opening of a page: its places are close to the exact ones, and the rest of the state comes later."""
 
 import zlib
 
@@ -16,11 +16,12 @@ from dpviz.publishing.files import MEANINGS, Coarse, coded, in_order, opening, s
 from tests.publishing.test_site import letters_to_bytes
 
 UNIT = [[0.0, 1.0], [0.0, 1.0]]
-QUARTER = 0.25 / 1000.0 + 1e-12  # of a pixel of a picture of 1,000, and the rounding of sums of doubles
+# A quarter of a pixel of a picture of 1,000 pixels, plus the rounding of sums of doubles.
+QUARTER = 0.25 / 1000.0 + 1e-12
 
 
 def read(coarse: Coarse) -> np.ndarray:
-    """Return what a page makes of codes."""
+    """Return the places that a page decodes from codes."""
     n = len(coarse.packed) // (2 * len(coarse.low))
     low, high = np.frombuffer(coarse.packed, np.uint8).reshape(-1, 2, n).astype(int).transpose(1, 0, 2)
     codes = (low + 256 * high).T
@@ -47,7 +48,8 @@ def test_a_coarse_place_is_within_a_quarter_of_a_pixel(width: int) -> None:
 
 def test_places_far_out_of_view_stay_exact() -> None:
     values = np.random.default_rng(3).random((1, 500, 2)).astype(np.float32)
-    values[0, 0] = 40.0  # in steps of half a thousandth of what is shown, two bytes do not reach
+    # Two bytes cannot reach this value in steps of half a thousandth of the shown range.
+    values[0, 0] = 40.0
     assert coded(values.tobytes(), values.shape, UNIT) is None
     assert coded(values.tobytes(), values.shape, [[0.0, 3.0]] * 2) is not None
     nowhere = np.full((1, 9, 2), np.nan, np.float32)
@@ -121,7 +123,8 @@ def test_the_color_that_records_lose_is_sorted_with_them() -> None:
 def test_curves_and_draws_of_a_stage_stay_coarse() -> None:
     rng = np.random.default_rng(7)
     curves = rng.random((1, 9, 40, 2))
-    curves[0, :, ::5] = np.nan  # breaks each
+    # NaN breaks each curve.
+    curves[0, :, ::5] = np.nan
     places = {"curves": curves, "draws": rng.random((1, 64, 5, 2)), "marks": rng.random((1, 100, 2))}
     layers = tuple(
         Layer.from_arrays(name, kind, UNRELEASED, {"xy": places[name]}, always(1))
@@ -160,7 +163,8 @@ def test_letters_hold_their_bytes(data: bytes) -> None:
     letters = dense(data)
     assert letters_to_bytes(letters, len(data)) == data
     assert not set(letters) & set("'\"\\\n\r\u2028\u2029\ufeff"), "nothing that a text in a script would end at"
-    letters.encode("utf-16-le")  # raises for half a letter
+    # Encoding raises for half a letter (a lone surrogate).
+    letters.encode("utf-16-le")
 
 
 def test_every_pair_of_bytes_has_letters() -> None:

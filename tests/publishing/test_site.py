@@ -46,7 +46,8 @@ for words in (["--help"], sys.argv[1:]):
 """
 DATA = re.compile(r"'([^']*)', (\d+)\)|packed=\"([^\"]*)\";const length=Number\(\"(\d+)\"\);")
 CARRIED = re.compile(rb'<script type="text/plain" data-state="([\w.]+)">([\w+/=]+)</script>')
-FIRST_PICTURE = 100_000  # bytes, before any compression by a server
+# Bytes, before any compression by a server.
+FIRST_PICTURE = 100_000
 
 
 def contents(site: Path) -> bytes:
@@ -64,12 +65,12 @@ def contents(site: Path) -> bytes:
 
 
 def contents_of(script: Path) -> bytes:
-    """Return what a script hands over."""
+    """Return the bytes that a script hands over."""
     return b"".join(unpacked(each[1], int(each[2])) for each in DATA.finditer(script.read_text("utf-16")))
 
 
 def unpacked(letters: str, length: int) -> bytes:
-    """Return what packed letters hold."""
+    """Return the contents of packed letters."""
     return gzip.decompress(letters_to_bytes(letters, length))
 
 
@@ -88,7 +89,8 @@ def exact(site: Path) -> tuple[int, int, bool, bool]:
     held = contents(site)
     unit = data.box.to_unit(data.points).astype(np.float32)
     rows = sum(row.tobytes() in held for row in unit)
-    numbers = set(re.findall(rb"(?<![\d.])\d+\.\d+", held))  # as a whole: a longer one may begin like a coordinate
+    # Match each number in full: a longer number may begin like a coordinate.
+    numbers = set(re.findall(rb"(?<![\d.])\d+\.\d+", held))
     texts = [f"{value:.5g}" for value in data.points.ravel()]
     # Fewer digits, as the law of a loss is told in, are those of some coordinate by chance.
     digits = sum(text.encode() in numbers for text in texts if len(text.replace(".", "").lstrip("0")) == 5)
@@ -100,7 +102,7 @@ def exact(site: Path) -> tuple[int, int, bool, bool]:
 
 
 def views(site: Path) -> list[list[list[float]]]:
-    """Return what the axes of a site's pictures show, in each of its states."""
+    """Return the ranges of the axes of a site's pictures, in each of its states."""
     states = (pickle.loads(each.read_bytes())[0] for each in cache_of(site).iterdir() if not each.suffix)
     headers = [read_header(each.packed) for state in states for each in state.pictures if each.key == "picture"]
     return [[header[axis]["view"] for axis in "xy"] for header in headers]
@@ -118,7 +120,8 @@ def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> 
     assert publish(whole, read_plan(plan)) == 0
     assert {path: path.read_bytes() for path in whole.rglob("*.js")} == before
     (state, *_) = sorted(each for each in cache_of(whole).iterdir() if not each.suffix)
-    state.unlink()  # as if the run had been ended there
+    # As if the run had been stopped there.
+    state.unlink()
     assert publish(whole, read_plan(plan)) == 1
     assert {path: path.read_bytes() for path in whole.rglob("*.js")} == before
     assert len(source_digest()) == 64
@@ -136,7 +139,7 @@ def test_pages_are_small(whole: Path) -> None:
 
 
 def index_of(page: Path) -> dict[str, Any]:
-    """Return what a page says of itself."""
+    """Return a page's description of itself."""
     held: dict[str, Any] = json.loads(
         (page / "data" / "index.js").read_text("utf-8")[len("dpvizIndex(") : -len(");\n")]
     )
@@ -319,7 +322,8 @@ def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: P
     assert len(list(cache_of(copy).iterdir())) < len(list(cache_of(whole).iterdir()))
 
 
-@pytest.mark.slow  # what is kept is taken up again above
+# A test above takes up kept states, too.
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
     command = [sys.executable, "-m", "dpviz", "publish", str(tmp_path / "site"), "--jobs", "1"]
     command += ["--config", str(whole.parent / "plan.toml")]
@@ -343,7 +347,8 @@ def test_a_plan_whose_records_are_not_public_has_public_pages_alone(tmp_path):
     path = tmp_path / "plan.toml"
     for name, sets in itertools.product(CATALOGUE, ("", 'data = "moons"', 'data = ["blobs", "moons"]')):
         if name == "source_target" and sets:
-            continue  # it has sets of its own
+            # source_target has its own data sets.
+            continue
         path.write_text(f"[{name}]\n{sets}\nrecords_public = false\n", "utf-8")
         pages = [page for page in read_plan(path).pages if page.page == name]
         assert len(pages) >= 1 + (CATALOGUE[name].reading is not None)
