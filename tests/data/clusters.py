@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-START = 300.0  # s for a worker to report; a free machine needs 2 to 4
-STARTS = 3  # how often a worker that ended by itself is started again
+# Seconds for a worker to report. A free machine needs 2 to 4.
+START = 300.0
+# Number of restarts of a worker that ended by itself.
+STARTS = 3
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,8 @@ class Cluster:
 
     address: str
     workers: list[subprocess.Popen[bytes]]
-    folder: Path  # of their logs
+    # Folder of the workers' logs.
+    folder: Path
 
     def restarted(self, client: Any) -> None:
         """Start every worker that has ended again, and wait until it has reported."""

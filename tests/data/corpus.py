@@ -78,7 +78,8 @@ def small() -> Iterator[tuple[str, bytes]]:
             damaged = bytearray(part[: int(rng.integers(1, len(part)))] if i % 3 == 0 else part)
             for place in rng.integers(0, len(damaged), i % 7):
                 damaged[place] = int(rng.integers(256))
-            if i % 3 == 2:  # a piece of it stands somewhere else, too
+            # Copy a piece of the part to another position.
+            if i % 3 == 2:
                 first, length, to = rng.integers(0, len(part), 3)
                 damaged[to:to] = part[first : first + length]
             yield f"{path}, damage {i}", archive({**parts, path: bytes(damaged)})

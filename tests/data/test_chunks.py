@@ -18,7 +18,8 @@ from tests.data.made import heaps
 from tests.test_contract import arrays
 
 ROOT = Path(__file__).resolve().parents[2]
-N, D = 2 * BLOCK_ROWS + 1234, 3  # two blocks and a part of one
+# Number of records (two blocks and a part of one) and of features.
+N, D = 2 * BLOCK_ROWS + 1234, 3
 BOX = Box.cube(-1.0, 2.0, D)
 NAMES = ("a", "b", "c")
 TARGETS = np.random.default_rng(8).random((40, D))
@@ -67,7 +68,7 @@ def fitted(name, points, **more):
 
 
 def same(one, other):
-    """Say whether two releases and all that was counted on the way agree to the bit."""
+    """Return True if two releases and all counts on the way agree to the bit."""
     pairs = list(zip(arrays(one.release), arrays(other.release), strict=True))
     assert pairs
     noisy = [(getattr(step, "noisy_counts", None), getattr(step, "noisy_moments", None)) for step in one.trace]

@@ -22,7 +22,8 @@ from tests.data import corpus
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS, BYTES = 5.0, 500_000_000
-LATE = 1.0  # s that a busy machine may take to end a process
+# Seconds that a busy machine may take to end a process.
+LATE = 1.0
 ALWAYS = ("nested elements", "a row of 20 million columns")
 # Reads every small file of the corpus in one process under the limits, and says for each what came of it.
 MEASURE = """
@@ -50,7 +51,7 @@ print(json.dumps(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - be
 
 
 def same(first, second):
-    """Return whether two tables have the same columns, notes and name."""
+    """Return True if two tables have the same columns, notes and name."""
     a, b = (table.nonprivate_columns for table in (first, second))
     numbers = all(
         np.array_equal(a.nonprivate_numbers[n], b.nonprivate_numbers[n], equal_nan=True) for n in a.nonprivate_numbers
@@ -123,7 +124,8 @@ def test_ordinary_files_are_the_tables_that_they_are_elsewhere():
 
 
 def test_a_refusal_is_the_same_in_a_process():
-    data = b"PAR1 no parquet"  # what each kind of file is told does not depend on the process
+    # The message for each kind of file does not depend on the process.
+    data = b"PAR1 no parquet"
     with pytest.raises(TableError) as here:
         read_table(io.BytesIO(data))
     with pytest.raises(TableError) as there:
@@ -200,7 +202,8 @@ def test_a_spare_process_is_used_once_and_replaced():
     assert second.pid != first.pid
     second.kill()
     second.wait()
-    with pytest.raises(TableError, match="damaged"):  # one that died while it waited is not asked
+    # A process that died while it waited gets no request.
+    with pytest.raises(TableError, match="damaged"):
         confined.read_confined(io.BytesIO(b"PK\x03\x04"))
 
 

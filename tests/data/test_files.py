@@ -20,7 +20,7 @@ def decode(source):
 
 
 class Upload(io.BytesIO):
-    """What a web form gives: a name, and bytes that were perhaps read before."""
+    """File from a web form: a name, and bytes that may have been read before."""
 
     name = "folder/people.csv"
 
@@ -45,7 +45,8 @@ def test_sources_agree(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(TEXT.encode())
     upload = Upload(TEXT.encode())
-    upload.read()  # a rerun finds the file at its end
+    # A rerun finds the file at its end.
+    upload.read()
     with path.open("rb") as file:
         for source in (path, str(path), upload, file):
             decoded = decode(source)
@@ -74,7 +75,8 @@ def test_damaged_gzip(cut):
 
 
 def test_a_file_of_ones_own_may_be_large_but_no_bomb():
-    packed = gzip.compress(b"1,2\n" * 60_000, compresslevel=1) * 400  # 96 MB, as tables may unpack
+    # Unpacks to 96 MB, as tables may.
+    packed = gzip.compress(b"1,2\n" * 60_000, compresslevel=1) * 400
     limits = files.own(len(packed))
     assert len(files.decode(packed, limits)[0]) == 96_000_000 > MAX_BYTES
     bomb = gzip.compress(b"1" * 1_000_000) * 301

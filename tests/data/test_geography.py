@@ -31,7 +31,7 @@ def lengths(degrees, places):
 
 
 def plate_carree(degrees, here):
-    """Return what a map without a projection would say: wrong away from the equator, and the test must see it."""
+    """Return a map's meters without a projection: wrong away from the equator, and the test must see it."""
     return np.radians(degrees - [here.latitude, here.longitude])[:, ::-1] * 6_371_000.0
 
 
@@ -68,7 +68,8 @@ def test_the_plane_is_that_of_another_library_and_leads_back():
         degrees = np.column_stack([latitude + rng.uniform(-3, 3, 50), longitude + rng.uniform(-6, 6, 50)])
         theirs = Proj(f"+proj=laea +lat_0={latitude} +lon_0={longitude} +ellps=WGS84")
         expected = np.column_stack(theirs(degrees[:, 1], degrees[:, 0]))
-        np.testing.assert_allclose(here.to_meters(degrees), expected, atol=1e-6)  # m; theirs and ours round apart
+        # Meters. The two libraries round differently.
+        np.testing.assert_allclose(here.to_meters(degrees), expected, atol=1e-6)
         # The series back is cut after the sixth power of the eccentricity: 2e-8 degrees are 2 mm.
         np.testing.assert_allclose(here.to_degrees(expected), degrees, atol=2e-8)
         turned = np.column_stack([degrees[:, 0], degrees[:, 1] + 360.0])
@@ -112,7 +113,8 @@ def table_of(**columns):
 def test_a_table_becomes_a_map_around_the_public_middle_whatever_the_records_are():
     degrees = box_around(48.1, 11.6, 10.0)
     lat, lon = degrees.from_unit(np.random.default_rng(5).random((40, 2))).T
-    lat[0], lon[1] = np.nan, 99.0  # a gap, and one far away
+    # A gap, and a place far away.
+    lat[0], lon[1] = np.nan, 99.0
     choices = Choices(
         ("age", "lon", "lat"),
         missing="middle",
@@ -194,17 +196,21 @@ def test_a_line_within_the_map_is_where_its_places_are():
 
 def test_a_long_line_is_cut_to_the_map_and_bends_with_its_parallel():
     here, half, (line,) = drawn(box_around(60.0, 25.0, 500.0), [[-60.0, 60.0], [120.0, 60.0]])
-    assert np.abs(line[:, 0]).max() >= half  # it reaches the edge
+    # The line reaches the edge.
+    assert np.abs(line[:, 0]).max() >= half
     assert np.abs(line).max() < 2.0 * WINDOW * half
     assert here.to_degrees(line)[:, 0] == pytest.approx(60.0, abs=1e-8)
-    assert np.ptp(line[:, 1]) > 10_000.0  # a straight line on the plane would be wrong by that
+    # A straight line on the plane would be wrong by this much.
+    assert np.ptp(line[:, 1]) > 10_000.0
 
 
 def test_what_lies_elsewhere_or_goes_round_the_earth_is_not_drawn():
     box = box_around(48.0, 11.0, 50.0)
     assert drawn(box, [[-70.0, 40.0], [-71.0, 41.0]])[2] == []
-    assert drawn(box, [[179.0, 48.0], [-179.0, 48.0]])[2] == []  # the short way over the date line
-    assert drawn(box, [[11.0, 10.0], [11.0, 80.0], [50.0, 80.0]])[2] != []  # its first part crosses the map
+    # The short way crosses the date line.
+    assert drawn(box, [[179.0, 48.0], [-179.0, 48.0]])[2] == []
+    # The line's first part crosses the map.
+    assert drawn(box, [[11.0, 10.0], [11.0, 80.0], [50.0, 80.0]])[2] != []
     pacific = box_around(-17.0, 179.9, 50.0)
     (line,) = drawn(pacific, [[179.8, -17.0], [-179.9, -17.0]])[2]
     assert np.hypot(*(line[-1] - line[0])) == pytest.approx(GEOD.inv(179.8, -17.0, -179.9, -17.0)[2], rel=1e-4)
@@ -229,7 +235,8 @@ def test_a_background_of_any_size_travels_light():
     whole = here.to_meters(walk[:, ::-1])
     assert all((np.abs(whole - place).max(axis=1) == 0.0).any() for place in np.concatenate(lines)[::97])
     dots = [[[x, y], [x + 1e-7, y]] for x, y in rng.uniform([10.5, 47.7], [11.5, 48.3], (20_000, 2))]
-    assert len(drawn(box, *dots)[2]) < 20  # shorter than a step: nothing to see, but on a border of two
+    # Dots shorter than a step are invisible, except on a border between two steps.
+    assert len(drawn(box, *dots)[2]) < 20
     dashes = [[[x, y], [x + 0.01, y]] for x, y in rng.uniform([10.5, 47.7], [11.5, 48.3], (20_000, 2))]
     assert sum(len(each) + 1 for each in drawn(box, *dashes)[2]) <= MOST_DRAWN
     assert FINEST * half > 1e-7 * KM_PER_DEGREE * 1000.0

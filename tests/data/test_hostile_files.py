@@ -107,7 +107,8 @@ def watch(place):
 def _seen(event, arguments):
     if watch.place is not None and event == "open":
         path, mode, flags = arguments
-        if isinstance(path, int):  # open already: a pipe to a process
+        # An open file descriptor: a pipe to a process.
+        if isinstance(path, int):
             return
         if (mode and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR)):
             watch.place.append(path)

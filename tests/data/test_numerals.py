@@ -1,4 +1,4 @@
-"""How numbers are written: no number is wrong by a factor of 1000 without a word."""
+"""Number formats: no number is silently wrong by a factor of 1000."""
 
 import datetime as dt
 import io
@@ -23,7 +23,8 @@ def read(text, **by_hand):
     return columns_of(text.encode(), UPLOADED, TableFormat(**by_hand))
 
 
-FILES = {  # text, numbers, whether they are doubted
+# Text, numbers, and the expected doubt about the numbers.
+FILES = {
     "US thousands": ('a,n\nx,"1,240"\ny,980\nz,"12,310"\n', {"n": [1240, 980, 12310]}, DOUBTED),
     "US thousands, tabs": ("a\tn\nx\t1,240\ny\t980\n", {"n": [1240, 980]}, DOUBTED),
     "US thousands, bars": ("a|n\nx|1,240\ny|980\n", {"n": [1240, 980]}, DOUBTED),
@@ -219,7 +220,8 @@ def test_a_process_of_its_own_reads_by_the_same_settings():
     assert set(columns.nonprivate_numbers["n"].tolist()) == {1234.0}
 
 
-LOCALES = [  # decimal sign, separator of thousands
+# Decimal sign and thousands separator.
+LOCALES = [
     (".", ""),
     (".", ","),
     (".", " "),

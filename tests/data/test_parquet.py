@@ -138,13 +138,15 @@ def test_what_comes_is_counted_where_the_summary_lies(monkeypatch, use_dictionar
     texts = ["x" * 10_000] * 40 if use_dictionary else ["x" * 10_000 + str(i) for i in range(400)]
     data = written({"a": texts * (5 if use_dictionary else 1)}, compression="zstd", use_dictionary=use_dictionary)
     honest = Limits.refuse_unpacked
-    refusals = iter([lambda *_: None])  # of the summary
+    # Skip the check of the summary.
+    refusals = iter([lambda *_: None])
     monkeypatch.setattr(Limits, "refuse_unpacked", lambda limits, n_bytes: next(refusals, honest)(limits, n_bytes))
     refused(data, "unpacks to", SMALL)
 
 
 def test_a_dictionary_that_many_portions_share_is_counted_once():
-    names = [f"{i}" + "x" * 90 for i in range(5_000)]  # 450 kB, in each of 10 portions
+    # 450 kB, in each of 10 portions.
+    names = [f"{i}" + "x" * 90 for i in range(5_000)]
     columns = read_parquet(written({"a": names * 40}), replace(UPLOADED, n_unpacked=30_000_000))
     assert columns.n_rows == 200_000
 
@@ -179,7 +181,8 @@ def test_any_values_come_back(rows):
 
 
 def test_shapes_are_left_out_with_what_to_do_about_them():
-    point = struct.pack("<BIdd", 1, 1, 13.4, 52.5)  # well-known binary, longitude first
+    # Well-known binary, longitude first.
+    point = struct.pack("<BIdd", 1, 1, 13.4, 52.5)
 
     def geo(columns):
         made = pa.table(columns)

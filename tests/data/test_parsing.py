@@ -28,16 +28,16 @@ def test_separators_and_line_ends(separator, line_end):
         ('a,b\n"1,5",2\n', {"a": [1.5], "b": [2.0]}),
         ("a\n1,5\n2,5\n", {"a": [1.5, 2.5]}),  # one column
         ("a\n1\n2\n", {"a": [1.0, 2.0]}),
-        ("sep=;\na;b\n1;2\n", {"a": [1.0], "b": [2.0]}),  # what spreadsheets write
+        ("sep=;\na;b\n1;2\n", {"a": [1.0], "b": [2.0]}),  # first line that spreadsheets write
         ("\n\na,b\n\n1,2\n\n", {"a": [1.0], "b": [2.0]}),
         (" a , b \n 1 , 2 \n", {"a": [1.0], "b": [2.0]}),
         ("a,b,\n1,2,\n", {"a": [1.0], "b": [2.0]}),
         ("a,b\n1,2,\n3,4,\n", {"a": [1.0, 3.0], "b": [2.0, 4.0]}),  # separators at the ends of lines
-        ("0,1,2\n5,6,7\n", {"0": [5.0], "1": [6.0], "2": [7.0]}),  # an array's header
-        (",0,1\n0,5.1,3.5\n1,4.9,3.0\n", {"column 1": [0.0, 1.0], "0": [5.1, 4.9], "1": [3.5, 3.0]}),  # with its index
+        ("0,1,2\n5,6,7\n", {"0": [5.0], "1": [6.0], "2": [7.0]}),  # header of an array
+        (",0,1\n0,5.1,3.5\n1,4.9,3.0\n", {"column 1": [0.0, 1.0], "0": [5.1, 4.9], "1": [3.5, 3.0]}),  # index column
         ("Preis, Euro;Menge, kg\n1,5;2,5\n3,5;4,5\n", {"Preis, Euro": [1.5, 3.5], "Menge, kg": [2.5, 4.5]}),
         ("Lo, hi|b, c\n1,5|2,5\n3,5|4,5\n", {"Lo, hi": [1.5, 3.5], "b, c": [2.5, 4.5]}),
-        ("a,b\n1,5.5,x\n2,6.5,y\n", {"column 1": [1.0, 2.0], "a": [5.5, 6.5]}),  # R's names of rows
+        ("a,b\n1,5.5,x\n2,6.5,y\n", {"column 1": [1.0, 2.0], "a": [5.5, 6.5]}),  # row names from R
         ('"a,x","b\ny"\n1,2\n', {"a,x": [1.0], "b y": [2.0]}),
     ],
 )

@@ -268,7 +268,8 @@ def test_homes_stand_on_the_streets_of_their_district():
         local = (city.points[here] - each.middle) @ each.axes.T
         off = np.abs(local - STREET_GAP * np.rint(local / STREET_GAP))
         near[here] = (off < 3 * HOUSE_SIGMA).any(axis=1)
-    outside = 0.0027  # of a normal distribution, beyond 3 standard deviations
+    # Share of a normal distribution beyond 3 standard deviations.
+    outside = 0.0027
     assert 1.0 - near[district].mean() < outside + 6 * np.sqrt(outside / district.sum())
     anywhere = np.random.default_rng(0).random((20_000, 2))
     wrong = (np.abs(anywhere - np.rint(anywhere)) < 3 * HOUSE_SIGMA / STREET_GAP).any(axis=1)

@@ -313,9 +313,8 @@ def test_a_change_of_category_moves_a_record_by_what_was_said_and_the_way_back_i
     assert (dataset.box.low == 0.0).all()
     assert (dataset.box.high == 1.0).all()
     wanted = np.array([[3.0, *(float(cell == word) for word in listed)] for cell in cells])
-    np.testing.assert_allclose(
-        dataset.scale.back(dataset.points), wanted, rtol=0, atol=1e-12
-    )  # of one division by 0.007
+    # Tolerance: the rounding of one division by 0.007.
+    np.testing.assert_allclose(dataset.scale.back(dataset.points), wanted, rtol=0, atol=1e-12)
     assert dataset.scale.before.low.tolist() == [0.0] * dataset.d
     for one, here in zip(cells, dataset.points, strict=True):
         for other, there in zip(cells, dataset.points, strict=True):
@@ -387,8 +386,8 @@ NUMBERED = range(1, 31)
         ("Kundennummer", [7919 * i for i in NUMBERED], True),
         ("invoice no", [7919 * i for i in NUMBERED], True),
         ("smoker_no", [0, 1] * 15, False),
-        ("n_visits", range(150, 0, -1), True),  # 1 to 150, each once: they number the rows
-        ("n_visits", NUMBERED, False),  # of 30 people it may be chance
+        ("n_visits", range(150, 0, -1), True),  # row numbers: 1 to 150, each once
+        ("n_visits", NUMBERED, False),  # possible coincidence among 30 people
         ("income", [7919 * i for i in NUMBERED], False),
         ("age", [20 + i // 2 for i in NUMBERED], False),
         ("price", [i + 0.5 for i in NUMBERED], False),

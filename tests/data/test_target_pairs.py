@@ -163,7 +163,8 @@ def test_one_record_decides_the_best_choice(k):
     first = np.zeros((1, 2))
     rest = places[np.abs(places).sum(axis=1) > 0]
     assert cost(with_record.targets, with_record.source, rest) == 0.0
-    for one in range(k):  # any other choice leaves a place out
+    # Any other choice leaves a place out.
+    for one in range(k):
         others = np.concatenate([first, np.delete(rest, one, axis=0)])
         assert cost(with_record.targets, with_record.source, others) >= 1 / (2 * k + 4)
     regret = cost(without.targets, without.source, rest) - cost(

@@ -95,7 +95,8 @@ def test_as_many_years_as_were_asked_for_are_as_far_as_a_kilometer(years, euros)
     one = made.scale.places(start[None])[0]
     for feature, amount in ((0, 1000.0), (1, 1000.0), (2, years), (3, euros)):
         there = start.copy()
-        there[feature] += amount * 1e-3  # inside of the bounds
+        # Stay inside the bounds.
+        there[feature] += amount * 1e-3
         moved = np.abs(made.scale.places(there[None])[0] - one)
         expected = 1e-3 * made.scale.weights[0] / (made.scale.before.widths[0] / 1000.0)
         assert moved[feature] == pytest.approx(expected, rel=1e-9, abs=4e-16)
@@ -229,7 +230,8 @@ def test_records_become_orthonormal_mixes_inside_a_box_that_knows_no_record():
     assert np.abs(made(corners).projected(P, seed=4).points - found.points).max() > 1.0
     assert (found.feature_names[0], found.units, found.projection.before) == ("projection 1", ("",) * P, BOX)
     assert found.note == "40 features became 6, projected at random with the public seed 3."
-    few = RandomProjection.from_seed(Box.cube(0.0, 1.0, 3), 2, 0)  # nothing is cut off where corners are near
+    # Nothing is cut off if the corners are near.
+    few = RandomProjection.from_seed(Box.cube(0.0, 1.0, 3), 2, 0)
     np.testing.assert_array_equal(few.box.high, np.abs(few.axes).sum(axis=1))
 
 
@@ -257,7 +259,8 @@ def test_lengths_follow_the_law_of_random_subspaces():
     found = squared_lengths(lambda seed: RandomProjection.from_seed(BOX, P, seed).axes)
     tolerance = 6.0 / math.sqrt(len(found))
     assert abs(found.mean() - mean) < tolerance * deviation
-    assert abs(found.std() / deviation - 1.0) < tolerance  # the fourth moment is near that of a normal law
+    # The fourth moment is close to a normal distribution's fourth moment.
+    assert abs(found.std() / deviation - 1.0) < tolerance
     wrong = squared_lengths(lambda seed: np.random.default_rng(seed).permutation(np.eye(D))[:P])
     assert abs(wrong.std() / deviation - 1.0) > tolerance, "features that are only picked do not mix"
 

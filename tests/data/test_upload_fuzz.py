@@ -10,7 +10,8 @@ from dpviz.data import TableError, read_table
 from tests.data.test_hostile_files import FORMATS
 from tests.data.test_table import cells, encodings, separators, use
 
-QUICK, LONG = 500, 10_000  # files
+# Numbers of files.
+QUICK, LONG = 500, 10_000
 quick = settings(max_examples=QUICK, suppress_health_check=[HealthCheck.too_slow])
 long = settings(max_examples=LONG, suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate, Phase.shrink])
 tables = st.tuples(st.lists(st.tuples(cells, separators), max_size=40), encodings)

@@ -190,7 +190,7 @@ def test_damage_in_an_open_document_gives_a_table_or_a_table_error():
 
 
 def test_a_panic_of_the_reader_is_said_in_words(monkeypatch):
-    """It is no Exception of Python's."""
+    """A panic is not a subclass of Exception."""
     panic = type("PanicException", (BaseException,), {})
 
     def fails(_data):
@@ -254,7 +254,8 @@ def test_every_sheet_of_another_program_is_found_by_its_name(sheets):
     book.save(packed)
     for name in read_workbook(packed.getvalue()).beginning.sheets:
         columns = columns_of(packed.getvalue(), reading=TableFormat(sheet=name))
-        made = sheets.get(name, sheets.get(name.rstrip("0123456789")))  # one that differs in case alone gets a number
+        # A sheet name that differs only in case gets a number.
+        made = sheets.get(name, sheets.get(name.rstrip("0123456789")))
         assert columns.nonprivate_numbers["a"].tolist() == [made]
 
 

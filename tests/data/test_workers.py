@@ -24,8 +24,10 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 dask_array = pytest.importorskip("dask.array")
 dask_frame = pytest.importorskip("dask.dataframe")
 
-N, D = 3 * BLOCK_ROWS + 4321, 2  # of two blocks the sum would not depend on their order
-FILES = (70_001, 3 * BLOCK_ROWS - 70_000, 4320)  # no block ends where a file does
+# Number of records: with two blocks, the sum would not depend on their order. Number of features.
+N, D = 3 * BLOCK_ROWS + 4321, 2
+# Rows per file: no block ends where a file ends.
+FILES = (70_001, 3 * BLOCK_ROWS - 70_000, 4320)
 BOX = Box.cube(-1.0, 2.0, D)
 CASES = {
     "dplloyd": (baselines.dplloyd, {"n_clusters": 4, "n_iterations": 2, "start": "private"}),
@@ -55,7 +57,7 @@ class Watched(WorkerChunks):
 
 
 class InOrderOfArrival(WorkerChunks):
-    """What a reduction would do that takes the quickest worker's sums first: here the last block's."""
+    """Wrong reduction that takes the quickest worker's sums first: here, the sums of the last block."""
 
     def each_block(self, task):
         return reversed(list(super().each_block(task)))
@@ -108,7 +110,7 @@ def fitted(name, points):
 
 
 def gives_sums(task, block):
-    """Say whether what leaves a worker is as large for half the records, and the same for another order of them."""
+    """Return True if a worker's output is as large for half the records, and the same in another order."""
     whole, turned, half = (
         [array for _, array in arrays(task(rows))] for rows in (block, block[::-1].copy(), block[::2].copy())
     )
@@ -122,7 +124,8 @@ def same(one, other):
     return all(np.array_equal(a, b, equal_nan=True) for (_, a), (_, b) in pairs)
 
 
-@pytest.mark.slow  # a worker dies in test_sweeping_dask, too
+# test_sweeping_dask kills a worker, too.
+@pytest.mark.slow
 def test_a_worker_that_dies_over_a_block_changes_no_bit(cluster, client, frame, held, tmp_path):
     chunks = Watched(frame, client, ["x", "y"])
     assert (chunks.n, chunks.d) == (N, D)
@@ -130,7 +133,8 @@ def test_a_worker_that_dies_over_a_block_changes_no_bit(cluster, client, frame, 
     found = fitted("dplloyd", chunks)
     dead = [worker.poll() for worker in cluster.workers]
     assert dead.count(-signal.SIGKILL) == 1, "a worker must have died, or nothing was tested"
-    cluster.restarted(client)  # the next runs have two workers again
+    # The next runs have two workers again.
+    cluster.restarted(client)
     assert len(client.scheduler_info(n_workers=-1)["workers"]) == len(cluster.workers) == len(dead)
     assert same(held["dplloyd"], found)
 
