@@ -1,4 +1,4 @@
-"""What the tests of scenes share: what a frame shows, and what it should show, by hand."""
+"""Common parts of the scene tests: a frame's actual contents, and its expected contents, by hand."""
 
 import dataclasses
 
@@ -37,7 +37,7 @@ def chart_of(run, key):
 
 
 def shown(layer, at, name="xy"):
-    """Return what a frame shows of an array, None where the layer is hidden."""
+    """Return the values of an array that a frame shows, or None if the layer is hidden."""
     row = layer.rows[at]
     return None if row < 0 else layer.arrays[name][row]
 

@@ -25,7 +25,8 @@ from tests.stories.conftest import run_on
 UNIT = Box.cube(0.0, 1.0, 2)
 WORDS = Words("records", UNIT, ("x", "y"), ("", ""))
 NAMES = sorted(name for name in ALGORITHMS if issubclass(run_class(name), CentersRun | DPMRun))
-SPOTS = np.array([[0.05, 0.1], [0.12, 0.1], [0.9, 0.85], [0.97, 0.9]])  # two pairs, far apart
+# Two pairs, far apart.
+SPOTS = np.array([[0.05, 0.1], [0.12, 0.1], [0.9, 0.85], [0.97, 0.9]])
 COSTS = ("Cost", "Without any data", "With exact means")
 
 
@@ -127,7 +128,8 @@ def test_centers_that_cost_less_by_chance_cost_as_much():
     told = stuck()
     best = told.best_cost
     lucky = released(told.final - 1e-4, four_crowds(), SPOTS)
-    lucky.__dict__["nonprivate_cost"] = 0.9 * best  # what is measured once, and kept
+    # The run measures its cost once and keeps it.
+    lucky.__dict__["nonprivate_cost"] = 0.9 * best
     assert lucky.outcome().nonprivate_value == 1.0
     assert next(fact.value for fact in lucky.utility() if fact.label == "Cost") == "1 × k-means"
     assert lucky.lost_share == 0.0
@@ -143,7 +145,7 @@ def test_charts_end_at_no_privacy():
 
 @pytest.mark.parametrize(("d", "k"), [(1, 3), (2, 5), (2, 12), (6, 8)])
 def test_it_is_about_as_good_as_scikit_learns_best_of_five(d, k):
-    """Over 12 draws neither search wins by more than 2 % on average, and none of ours is 15 % worse; Lloyd's is."""
+    """Over 12 draws, neither search wins by more than 2 % on average; only plain Lloyd is 15 % worse."""
     from sklearn.cluster import KMeans
 
     ratios, plain = [], []

@@ -27,7 +27,8 @@ from dpviz.stories.view import Plane, project
 from tests.methods.convergent_kmeans.test_noninterference import other_world
 from tests.methods.dpm.test_noninterference import other_world as other_dpm
 
-N = 2_000  # draws, and runs of a mechanism
+# Number of draws, and of runs of a mechanism.
+N = 2_000
 # Kolmogorov and Smirnov, two samples: each comparison is beyond this with probability 2 exp(-2 x^2) = 1e-6.
 FAR = np.sqrt(np.log(2e6) / 2.0)
 BOX = Box.cube(0.0, 1.0, 2)
@@ -41,14 +42,14 @@ ONE = {"n_clusters": 4, "start_seed": 0, "n_iterations": 1, "epsilon": 0.5}
 
 
 def distance(one, other):
-    """Return how far apart the distributions of two samples (n,) and (m,) are, at most 1."""
+    """Return the distance between the distributions of two samples (n,) and (m,), at most 1."""
     both = np.concatenate([one, other])
     at = [np.searchsorted(np.sort(each), both, side="right") / len(each) for each in (one, other)]
     return float(np.abs(at[0] - at[1]).max())
 
 
 def alike(draws, landed):
-    """Return whether draws (n, k, d) have the distribution of what landed (m, k, d), number by number."""
+    """Return True if draws (n, k, d) have the distribution of `landed` (m, k, d), number by number."""
     (n, k, d), m = draws.shape, len(landed)
     most = max(distance(draws[:, i, j], landed[:, i, j]) for i in range(k) for j in range(d))
     return most <= FAR * np.sqrt(1.0 / n + 1.0 / m)
@@ -225,7 +226,8 @@ def test_a_cut_is_redrawn_by_its_own_chances():
 CROWDS = np.array([[0.15, 0.2, 0.2], [0.85, 0.15, 0.8], [0.2, 0.85, 0.8], [0.82, 0.8, 0.2]])
 ENDS, FOUR, PRIVATE = (0.05, 0.95), {"n_clusters": 4, "start_seed": 0}, {"n_clusters": 4, "start": "private"}
 HILLS = {"n_components": 6, "n_clusters": 2, "n_iterations": 2}
-BEND = 0.01  # an average is a ratio of two noisy numbers: counts are over 20 scales of their noise
+# Tolerance, because an average is a ratio of two noisy numbers. Counts are over 20 noise scales.
+BEND = 0.01
 
 
 def many_runs(name, given, *, n=2_000, n_runs=200, d=2):
@@ -256,7 +258,7 @@ def border_sides(centers, released):
 
 
 def hits(run, stayed=False):
-    """Return how often the middle 90 % of the draws contains a true average, and where a true border runs."""
+    """Return the frequency with which the middle 90 % of the draws contains a true average or border."""
     seen, true = run.ensembles(View())[1], true_averages(run)
     anywhere = ensemble.standard_uniform(*seen.draws.shape)
     which = (seen.draws == anywhere).all(axis=(0, 2)) == stayed
@@ -408,7 +410,8 @@ def test_draws_only_scale_with_the_noise():
 
 
 TOLD = ["convergent_kmeans", "dplloyd", "blum", "dwork", "dp_em", "dpm", "morse"]
-NAMES = {"morse": (morse.CLOUD, morse.PUBLIC_CLOUD)}  # of hills; else of centers and averages
+# Names of the layers of hills. The other methods draw centers and averages.
+NAMES = {"morse": (morse.CLOUD, morse.PUBLIC_CLOUD)}
 
 
 @pytest.mark.parametrize("name", TOLD)

@@ -72,7 +72,8 @@ def test_public_files_follow_from_the_release(tell, tell_dpm, tell_family, name,
     here, there = (on_screen(method, each, public=True, uploaded=uploaded) for each in (told, changed))
     assert files(here, 10**6) == files(there, 10**6)
     here, there = (on_screen(method, each, public=False, uploaded=uploaded) for each in (told, changed))
-    for kind in ("svg", "csv", "json"):  # the others show one wrong audience, below
+    # The other formats show one wrong audience, below.
+    for kind in ("svg", "csv", "json"):
         assert files(here, 10**6, formats=(kind,)) != files(there, 10**6, formats=(kind,)), "the curator's do change"
 
 

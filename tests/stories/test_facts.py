@@ -49,7 +49,7 @@ GIVEN = {
 
 
 def told(name, options):
-    """Return a run in a box that is no cube, and its records, data units; classes that are nearly the clumps."""
+    """Return a run in a box that is not a cube, and its records, data units; classes are nearly the clumps."""
     words = words_of(2)
     points, rng = records_of(2, N, 1), np.random.default_rng(2)
     given = {**GIVEN.get(name, {}), **FASTER.get(name, {}), **options}
@@ -91,7 +91,7 @@ def agrees(shown, exact, text):
 
 
 def nd_laplace(run, x):
-    """Return what is true of moved points, lengths in the unit that ε is per, shares in percent."""
+    """Return the expected facts about moved points: lengths in the unit that ε is per, shares in percent."""
     box, epsilon, redraw = run.words.box, run.params.epsilon, run.params.domain == "redraw"
     per = box.widths if run.params.unit == "range" else np.ones(2)
     times = 100.0 if run.params.unit == "range" else 1.0
@@ -121,7 +121,7 @@ def nd_laplace(run, x):
 
 
 def source_target(run, x):
-    """Return what is true of centers beside a secret source."""
+    """Return the expected facts about centers beside a secret source."""
     release, targets, step = run.release, run.params.targets, run.step
     across = 2.0 * step.ball.radius
     near = cdist(targets, x).min(axis=1)
@@ -173,7 +173,7 @@ def source_target(run, x):
 
 
 def morse_facts(run, x):
-    """Return what is true of a landscape."""
+    """Return the expected facts about a landscape."""
     mixture, unit, k = run.release.mixture, 2.0 * run.words.box.to_unit(x) - 1.0, run.params.n_clusters
     logs = [
         math.log(weight) + stats.multivariate_normal(mean, covariance).logpdf(unit)
@@ -181,7 +181,8 @@ def morse_facts(run, x):
     ]
     flowing, homes = morse.assign(mixture, unit, k), morse.assign(mixture, mixture.means, k)
     n_peaks = len({*assign_basins(mixture, mixture.means), *assign_basins(mixture, unit)})
-    if run.params.base != "dplloyd_mog":  # its sums have another scale
+    # The sums of dplloyd_mog have another scale.
+    if run.params.base != "dplloyd_mog":
         off = (run.steps[-1].noisy_moments - run.steps[-1].nonprivate_moments).ravel()
         assert off.std() == pytest.approx(run.release.sigma, rel=6.0 / math.sqrt(2.0 * off.size)), "of the size it says"
     return {
@@ -195,18 +196,18 @@ def morse_facts(run, x):
 
 
 def doubt(split, step):
-    """Return how often noise alone would make a gap look so deep that is only what chance leaves."""
+    """Return the probability that noise alone makes a gap look so deep if the gap is only chance."""
     beyond = split.gap_depth - 2.0 * math.sqrt(max(split.noisy_count, 1.0))
     return stats.laplace.sf(beyond, scale=1.0 / step.epsilon_gaps)
 
 
 def sure(doubt):
-    """Return the number that is said of a doubt: none where it is as good as a coin."""
+    """Return the number reported for a doubt: none if it is as good as a coin."""
     return [] if doubt >= 0.5 else [99.0] if doubt < 0.01 else [100.0 * (1.0 - doubt)]
 
 
 def dpm(run, x):
-    """Return what is true of a tree of cuts."""
+    """Return the expected facts about a tree of cuts."""
     tree, unit, cells = run.release.tree, run.words.box.to_unit(x), run.release.tree.cells(x)
     k = len(run.release.centers)
 
@@ -219,7 +220,8 @@ def dpm(run, x):
     tried = [split for step in run.levels for split in step.splits]
     outcomes = [split.outcome == SPLIT for split in tried]
     few = [k] * (k < n_classes)
-    blind = run.no_data_cost  # of its own test
+    # no_data_cost has its own test.
+    blind = run.no_data_cost
     wanted = {
         "Clusters released": [k],
         "Known classes": [n_classes],
@@ -249,7 +251,7 @@ def dpm(run, x):
 
 
 def of_centers(run, x):
-    """Return what is true of released centers, and of each method's own steps."""
+    """Return the expected facts about released centers and about each method's own steps."""
     unit, final = run.words.box.to_unit(x), run.words.box.to_unit(run.release.centers)
     cost = (cdist(unit, final).min(axis=1) ** 2).sum()
     wanted = {
@@ -262,7 +264,7 @@ def of_centers(run, x):
 
 
 def published_zones(run, unit):
-    """Return what noise did to the last counts and centers, k of them."""
+    """Return the effect of noise on the last counts and centers, k of each."""
     last = run.steps[-1]
     labels = cdist(unit, last.released_centers).argmin(axis=1)
     sums = np.stack([unit[labels == i].sum(axis=0) for i in range(len(last.final_counts))])
@@ -274,14 +276,14 @@ def published_zones(run, unit):
 
 
 def lloyds(run, _unit):
-    """Return which clusters a noisy count says nothing of."""
+    """Return the number of clusters whose noisy count says nothing."""
     scale = max(leaf.scale for event in run.events for leaf in leaves(event) if leaf.label == "counts")
     stayed = run.release.noisy_counts < max(1.0, 2.0 * scale)
     return {"Look empty": [int(stayed.sum()), len(stayed)]}
 
 
 def grid(run, unit):
-    """Return what its cells hold."""
+    """Return the expected facts about the grid's cells."""
     counts = run.release.grid.counts(unit)
     assert counts.sum() == len(unit)
     return {
@@ -324,7 +326,7 @@ def test_every_number_among_the_facts_is_what_its_label_says(name, options):
 
 
 def walls(run, _x):
-    """Return what drawing again in a corner costs, and how often it has to be done there."""
+    """Return the cost of drawing again in a corner, and its frequency there."""
     box, epsilon = square_of(run.words.box, run.params), run.params.epsilon
     level = epsilon * RADIUS
 
@@ -347,7 +349,7 @@ def median_of(places, weights):
 
 
 def repeats(run, x):
-    """Return how far off two guesses are that saw one record's releases."""
+    """Return the errors of two guesses from one record's releases."""
     releases = attacks.again(run, 8, seed=0)
     places, here = run.words.box.from_unit(releases), x[run.record]
     return attacks.repeat_facts(run, releases), {
@@ -357,7 +359,7 @@ def repeats(run, x):
 
 
 def posteriors(run, x):
-    """Return what is known of a place after its release: by Bayes' rule, on the same grid."""
+    """Return the knowledge about a place after its release: by Bayes' rule, on the same grid."""
     box, epsilon, (n, _) = run.words.box, run.params.epsilon, attacks.CELLS[2]
     steps = [low + (np.arange(n) + 0.5) * width / n for low, width in zip(box.low, box.widths, strict=True)]
     cells = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -375,7 +377,7 @@ def posteriors(run, x):
 
 
 def compared(run, x):
-    """Return how alike clusters of records and of moved points are."""
+    """Return the agreement between clusters of records and of moved points."""
     found = clusters.compare_clusters(x, run.words.box, run.release.points.tobytes(), "kmeans", 3)
     ours, clean, points = found.private.labels, found.nonprivate_labels, run.release.points
     table = metrics.cluster.contingency_matrix(clean, ours)
@@ -395,7 +397,7 @@ def compared(run, x):
 
 
 def subset(run, x):
-    """Return what is true of the first cut that was tried."""
+    """Return the expected facts about the first cut that was tried."""
     split, box, tree = run.split(0), run.words.box, run.release.tree
     law = special.softmax(np.where(split.exists, split.epsilon * split.score / (2.0 * split.sensitivity), -np.inf))
     (drawn, at), (top, best) = split.chosen, np.unravel_index(np.nanargmax(split.score), split.score.shape)

@@ -35,7 +35,7 @@ def texts(value):
 
 
 def said_by(run):
-    """Return all that is said of a run: stage, facts, card, notices, spoken texts, and what goes into a file."""
+    """Return all text about a run: stage, facts, card, notices, spoken texts, and contents of a file."""
     picture, label = run.picture(), label_of(run.guarantee, run.contents(), run.events)
     charts = [(chart.scene.title, chart.scene.alt, chart.scene.caption) for chart in run.charts()]
     card = (label, written(label), json.dumps(described(run.guarantee)), promise(run.guarantee))

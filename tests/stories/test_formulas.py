@@ -25,7 +25,8 @@ POINTS = np.random.default_rng(5).normal([3.0, 6.0], 1.5, (250, 2))
 EPSILONS = st.floats(0.05, 20.0)
 FEW = settings(max_examples=6, deadline=None, derandomize=True)
 WORDS = {"frac", "sqrt", "ln", "cdot", "left", "right", "Pr", "propto", "sum", "max", "lVert", "rVert", "text", "score"}
-WORDS |= {"offset", "after", "step", "e", "i", "q", "x", "Gamma", "tilde"}  # functions, indices, and what is said aloud
+# Functions, indices, and words that are read aloud.
+WORDS |= {"offset", "after", "step", "e", "i", "q", "x", "Gamma", "tilde"}
 
 
 def known(name, params, module=None, points=POINTS, look=None):
@@ -77,9 +78,11 @@ def test_published_kmeans(step, last):
     found = filled("convergent_kmeans", it)
     assert found["The paper's total: claimed, not established"].value == last + len(result.trace) * step
     assert found["Noise of a final count"].value == 1 / last
-    assert ODDS not in found  # nothing is proved
+    # Nothing is proved.
+    assert ODDS not in found
     ratio = [each for name, each in found.items() if name.startswith("The ratio")]
-    if ratio:  # the noise on the count has not touched it: it is that of the exact sum
+    # Noise on the count has not touched the ratio, which belongs to the exact sum.
+    if ratio:
         unit = BOX.to_unit(BOX.clip(POINTS))
         total = unit[assign(unit, result.trace[-1].released_centers) == 0].sum(axis=0)
         assert ratio[0].value == pytest.approx(total[0] / total[1], rel=1e-9)
@@ -98,7 +101,8 @@ def test_every_size_of_noise_in_the_familys_spending_is_written_once(name):
     assert {each.value for each in found if each.name not in (TOTAL, ODDS)} == sizes
     totals = [each.value for each in found if each.name == TOTAL]
     assert all(value <= 2.0 * (1 + 1e-9) for value in totals)
-    if totals and name != "dwork":  # halves every time and spends 2^-T less
+    # dwork halves every time and spends 2^-T less.
+    if totals and name != "dwork":
         assert totals == pytest.approx([2.0])
 
 

@@ -20,7 +20,8 @@ def winding(place, corners):
 
 @given(arrays(float, (7, 2), elements=st.integers(0, 1000).map(lambda i: i / 1000)), st.integers(0, 10**6))
 def test_a_polygon_holds_what_it_winds_around_an_odd_number_of_times(corners, seed):
-    places = np.random.default_rng(seed).random((20, 2)) + 1e-7  # never on the border
+    # The offset keeps places off the border.
+    places = np.random.default_rng(seed).random((20, 2)) + 1e-7
     wanted = [winding(place, corners) % 2 == 1 for place in places]
     assert inside(places, corners).tolist() == wanted
 

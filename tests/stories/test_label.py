@@ -46,7 +46,7 @@ def right(epsilon, delta=0.0):
 
 
 def noted(stated, proved):
-    """Return what a slider's note says of both claims, from the closed form."""
+    """Return a slider's note about both claims, from the closed form."""
     limits = [right(each.epsilon, each.delta).split(" in 100") for each in (proved, stated)]
     if number(stated.epsilon) == number(proved.epsilon):
         return f"An attacker is right {limits[0][0]} times in 100 (coin flip: 50)."

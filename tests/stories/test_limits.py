@@ -42,7 +42,8 @@ BEFORE = re.compile(
 AFTER = re.compile(r"^(?:-private\b|\W{0,2}(?:\s+[\w√]+){0,2}\s+(?:at most|at least)\b)")
 PROMISED = re.compile(r"[ερδ] = $")
 PROMISE = re.compile(r"claim|proved|published|guarantee|promised|spent|stated|budget|doubled|total|delta")
-ROUNDED = re.compile(r"[eg%]$|\.[1-9]\d*f$")  # format specifications that round; whole numbers are written with ",.0f"
+# Format specifications that round. Whole numbers are written with ",.0f".
+ROUNDED = re.compile(r"[eg%]$|\.[1-9]\d*f$")
 TO_NEAREST = {"number", "odds", "small_odds", "round"}
 
 
@@ -54,7 +55,7 @@ def read(text, *, before="", after=""):
 
 
 def is_at_least(shown, exact):
-    """Say whether an upper limit is written on the safe side, and not a whole step (a percent) above it."""
+    """Return True if an upper limit is on the safe side, less than a whole step (a percent) above it."""
     exact = Decimal(repr(float(exact)))
     return exact * (1 - Decimal(repr(ROUNDING))) <= shown <= exact * Decimal("1.0101")
 
@@ -234,7 +235,7 @@ def unsafe(source):
 
 
 def _is_near(value):
-    """Whether what a name stands for was written by a function that rounds to the nearest."""
+    """Return True if a name's value was written by a function that rounds to the nearest."""
     calls = [each.func for each in ast.walk(value) if isinstance(each, ast.Call)]
     return any(isinstance(each, ast.Name) and each.id in TO_NEAREST for each in calls)
 

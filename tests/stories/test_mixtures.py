@@ -28,7 +28,7 @@ def run_of(d, points=None, kind=MixtureRun):
 
 
 def half_inside(mixture, curves, plane):
-    """Return whether half of the draws of each component, shown on the plane, lie in its curve: six standard errors."""
+    """Return True if half of each component's draws on the plane lie in its curve: six standard errors."""
     rng, found = np.random.default_rng(0), []
     for mean, covariance, curve in zip(mixture.means, mixture.covariances, curves, strict=True):
         draws = plane((rng.multivariate_normal(mean, covariance, DRAWS) + 1.0) / 2.0)
@@ -41,7 +41,8 @@ def half_inside(mixture, curves, plane):
             np.linalg.norm(curve - middle, axis=1)[order],
         )
         found.append(np.mean(np.linalg.norm(draws - middle, axis=1) <= reach))
-    return np.abs(np.array(found) - 0.5).max() <= 6.0 * math.sqrt(0.25 / DRAWS) + 0.005  # a polygon of 40 sides
+    # 0.005 allows for a polygon of 40 sides.
+    return np.abs(np.array(found) - 0.5).max() <= 6.0 * math.sqrt(0.25 / DRAWS) + 0.005
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -55,7 +56,8 @@ def test_half_of_a_component_lies_in_its_ellipse(view):
     curves = ellipses(mixture, plane)
     assert half_inside(mixture, curves, plane)
     middles = curves[:, :-1].mean(axis=1, keepdims=True)
-    for wrong in (0.9, 1.1, 2.0):  # the last one forgets that the mixture lives in [-1, 1]^d
+    # The last factor forgets that the mixture lives in [-1, 1]^d.
+    for wrong in (0.9, 1.1, 2.0):
         assert not half_inside(mixture, middles + wrong * (curves - middles), plane)
 
 

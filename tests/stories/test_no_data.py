@@ -1,4 +1,4 @@
-"""What no data costs, against brute force; a run that is no better says so, to the curator alone."""
+"""Cost without any data, against brute force. A run that is no better reports that only to the curator."""
 
 import numpy as np
 import pytest
@@ -102,9 +102,11 @@ def test_noise_is_as_large_as_it_is_drawn():
     told = told_of("dplloyd", epsilon=300.0, n_clusters=20)
     step, wanted = told.result.trace[-1], last_noise(told.result, Purpose.SUMS)
     exact = step.nonprivate_counts[:, None] * (step.nonprivate_mean - 0.5)
-    share = ((step.noisy_sums - exact) / wanted[:, None]) ** 2  # of Laplace noise: mean 1, variance 6 - 1
+    # For Laplace noise: mean 1, variance 6 - 1.
+    share = ((step.noisy_sums - exact) / wanted[:, None]) ** 2
     assert abs(share.mean() - 1.0) < 6.0 * np.sqrt(5.0 / share.size) < 0.5, "half or double the variance is refused"
     told = told_of("dpm", epsilon=300.0)
     np.testing.assert_allclose(last_noise(told.result, Purpose.AVERAGES), told.result.trace[-1].sigmas)
-    spread = np.random.default_rng(0).random(100_000).std()  # of places that are even over a box
+    # Spread of places that are even over a box.
+    spread = np.random.default_rng(0).random(100_000).std()
     assert spread == pytest.approx(RANDOM, rel=0.01)

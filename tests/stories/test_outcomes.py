@@ -75,10 +75,12 @@ def test_stacked_dots_do_not_overlap_and_lie_as_low_as_they_can(values):
 
 
 def test_words_count_the_dots_beyond():
-    values = np.arange(1.0, 21.0)  # as many as dots: the dots are the runs
+    # As many values as dots: the dots are the runs.
+    values = np.arange(1.0, 21.0)
     said = quantile_dots.words(values, COST, 15.0)
     assert said == "In 5 of 20 runs the cost is more than 15 × Lloyd's."
-    doubled = np.repeat(values, 2)  # 40 runs: 20 dots stand for them
+    # 20 dots represent 40 runs.
+    doubled = np.repeat(values, 2)
     assert quantile_dots.words(doubled, COST, 15.0) == "In about 5 of every 20 runs the cost is more than 15 × Lloyd's."
     below = dataclasses.replace(COST, above=False, beyond="the cost is less than")
     assert quantile_dots.words(values, below, 4.0).startswith("In 3 of 20 runs")
@@ -90,7 +92,8 @@ def test_words_count_the_dots_beyond():
 def test_thresholds_are_few_and_surround_the_dots(values):
     stops, found = quantile_dots.thresholds(values), quantile_dots.dots(values)
     assert 2 <= len(stops) <= quantile_dots.MOST_THRESHOLDS + 2 or np.ptp(found) == 0
-    slack = 1e-5 * max(1.0, float(np.abs(found).max()))  # six digits are written
+    # Stops are written with six digits.
+    slack = 1e-5 * max(1.0, float(np.abs(found).max()))
     assert stops[0] <= found[0] + slack
     assert stops[-1] >= found[-1] - slack
     assert list(stops) == sorted(set(stops)) or np.ptp(found) < 1e-3

@@ -63,7 +63,8 @@ def test_an_overspend_is_on_the_spending_and_on_its_chart(name):
     once, twice = told(name), told(name, more=2)
 
     def bars(run):
-        return {chart.key: chart.scene for chart in run.charts()}["spending"].y.view[1]  # it ends above the highest bar
+        # The view ends above the highest bar.
+        return {chart.key: chart.scene for chart in run.charts()}["spending"].y.view[1]
 
     assert bars(twice) > 1.2 * bars(once)
 

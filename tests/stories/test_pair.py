@@ -37,7 +37,8 @@ def test_the_stops_are_known_before_the_picture(both, show):
 
 def test_the_words_of_the_left_one_tell_what_the_right_one_does_after_it_has_ended(both, show):
     scenes = sorted((show(told) for told in both), key=lambda scene: len(scene.frames))
-    assert len(scenes[0].frames) < len(scenes[1].frames)  # else the test shows nothing
+    # Otherwise, the test shows nothing.
+    assert len(scenes[0].frames) < len(scenes[1].frames)
     left, right = pair.together(*scenes)
     later = left.frames[len(scenes[0].frames)]
     assert later.label == f"Release (left), {right.frames[len(scenes[0].frames)].label} (right)"
@@ -63,7 +64,8 @@ def test_costs_and_limits_are_those_of_the_runs(both):
         assert float(labels[name].value.split()[0]) == pytest.approx(ratio, rel=6e-3)
         assert not labels[name].public
     assert labels["Attacker is right, as published"].value == "no limit established"
-    assert labels["Attacker is right, repaired"].value == "at most 89 in 100"  # e^2 / (1 + e^2)
+    # The attacker is right with probability e^2 / (1 + e^2).
+    assert labels["Attacker is right, repaired"].value == "at most 89 in 100"
 
 
 def test_public_words_follow_from_the_releases(both):

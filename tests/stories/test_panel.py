@@ -66,7 +66,8 @@ def test_a_limit_never_shows_less_than_it_is(epsilon, delta):
 )
 def test_limits_by_hand(epsilon, text):
     assert limit(attacker_odds(epsilon)) == text
-    nearest = f"{round(attacker_odds(epsilon))}"  # how they were written before
+    # Previous form of the odds.
+    nearest = f"{round(attacker_odds(epsilon))}"
     assert float(nearest) >= attacker_odds(epsilon) or epsilon in (0.1, 1.0, 3.0, 5.0)
 
 

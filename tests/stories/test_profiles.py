@@ -56,7 +56,8 @@ def test_a_center_is_told_in_words_and_real_units():
     assert one.sentence == "South-east, older (71 years), few visits (2)."
     assert other.sentence == "North-west, younger (30 years), more visits than average (14)."
     assert (one.name, one.color, one.count, one.size) == ("cluster 1", 0, 240.4, "about 240")
-    assert other.size == "about 0"  # a noisy count may be negative
+    # A noisy count may be negative.
+    assert other.size == "about 0"
     assert [value.name for value in one.values] == ["age", "longitude", "latitude", "n_visits"]
     latitude, longitude = HERE.to_degrees(centers[:1, 1:3])[0]
     assert [value.value for value in one.values] == pytest.approx([71.2, longitude, latitude, 2.0], abs=1e-9)
@@ -105,7 +106,8 @@ def test_an_uploaded_table_is_told_in_its_columns_units(tmp_path):
     assert profiles(mixed.box.from_unit(np.full((2, 2), 0.1)), Words.from_dataset(mixed)) == ()
 
 
-UNIT = st.integers(0, 24).map(lambda step: step / 24.0)  # the thirds and the middle are among them: ties and edges
+# The thirds and the middle are included: ties and edges.
+UNIT = st.integers(0, 24).map(lambda step: step / 24.0)
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""What the public sees and reads of a run is the same of a run on other records with the same releases.
+"""The public view of a run is the same for other records with the same releases.
 
 The replay law of `test_replay`, up to the screen: pictures, charts beside them, sentences and facts.
 """
@@ -21,7 +21,7 @@ TOLD = sorted({*CATALOGUE, *(name for method in CATALOGUE.values() for name in m
 
 
 def cases():
-    """Yield what is told, in each mode whose run releases nothing but what its mechanisms answer."""
+    """Yield each mode whose run releases only the answers of its mechanisms, with its story's name."""
     for name in TOLD:
         for mode in modes(name):
             if not leaks(name, mode) and set(mode) <= {
@@ -36,7 +36,7 @@ def cases():
 
 
 def seen(name, params, points, result):
-    """Return what the public sees of a run: hashes of pictures, sentences and facts."""
+    """Return the public view of a run: hashes of pictures, sentences and facts."""
     story = run_class(name)
     told = story.from_result(result, params, points, WORDS, story.find_reference(points, WORDS, result, params))
     facts = [fact for fact in told.facts() if fact.public]
@@ -54,7 +54,7 @@ def seen(name, params, points, result):
 
 
 def worlds(name, mode, monkeypatch):
-    """Return what the public sees of two runs on other records whose mechanisms answer the same."""
+    """Return the public views of two runs on different records whose mechanisms answer the same."""
     given = {"epsilon": 8.0} if "epsilon" not in mode and name == "dpm" else {}
     params, tape = ALGORITHMS[name].Params(**{**needs(name, 2), **given, **mode}), Tape(monkeypatch)
 
@@ -80,7 +80,8 @@ def test_the_public_sees_nothing_but_what_was_released(name, mode, monkeypatch):
 
 def axes_of_exact_costs(monkeypatch):
     """Let axes count as public whatever they were computed from."""
-    for kind in (Scene, Plot):  # each has a constructor of its own
+    # Each kind has its own constructor.
+    for kind in (Scene, Plot):
         made = kind.__init__
 
         def public(scene, *given, made=made, **named):

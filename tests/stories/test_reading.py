@@ -1,4 +1,4 @@
-"""What is read about a picture: five misreadings a page, terms that exist, figures that come from where they say."""
+"""Texts about reading a picture: five misreadings a page, existing terms, figures from their stated sources."""
 
 import json
 import math
@@ -144,7 +144,8 @@ def test_morse_noises_are_those_of_the_formulas():
 
 
 def test_laplace_shares_are_those_of_the_law():
-    inside = round(100 * gammainc(2, 2))  # of the mean length, Gamma(2)
+    # Releases in 100 within the mean length, Gamma(2).
+    inside = round(100 * gammainc(2, 2))
     assert f"{inside} in 100 releases fall inside, {100 - inside} outside" in why("nd_laplace", "The circle")
     bound = 100 / (1 + math.e)
     average = 100 * (1 - float(laplace_total_variation(1.0, 1.0, 2))) / 2

@@ -43,7 +43,7 @@ def made(data, params=None, **changes):
 
 @pytest.fixture(scope="module")
 def run_in():
-    """Return what runs a script in a folder, in another process, and returns its words."""
+    """Return a function that runs a script in a folder, in another process, and returns its words."""
     with another_process() as run:
 
         def ran(folder, text):
@@ -198,7 +198,8 @@ MORE = {"label": "town", "share": 0.6, "units": ("years", "EUR"), "projected": 1
 
 @pytest.mark.parametrize(
     ("missing", "scaling", "bounds", "more"),
-    [  # every two choices meet
+    # Every two choices meet.
+    [
         (("drop", "middle")[(i // 2 + j) % 2], ("none", "unit")[(i + j) % 2], bounds, more)
         for i, bounds in enumerate([(), ((0.0, 120.0), (0.0, 9e4)), ((0.0, 120.0), None)])
         for j, more in enumerate([{}, MORE])

@@ -27,7 +27,8 @@ from tests.test_replay import clumps
 LOW, HIGH = (-1.0, 0.0), (2.0, 5.0)
 BOX = Box(LOW, HIGH)
 POINTS = BOX.from_unit(np.random.default_rng(0).random((240, 2)))
-WITHOUT_DEFAULTS = {"source_target"}  # targets are asked for
+# Methods that need targets from the caller.
+WITHOUT_DEFAULTS = {"source_target"}
 EVERY = sorted({*ALGORITHMS} - WITHOUT_DEFAULTS)
 
 
@@ -214,7 +215,8 @@ def test_a_notebook_that_prints_a_run_s_parts_keeps_nothing_exact(run):
     assert finding.curator == finding.public or finding.curator not in text
     assert finding.public in text
     assert all(fact.value not in repr(fact) and fact.label in repr(fact) for fact in secrets)
-    for fact in secrets:  # a dataclass's own repr would say it
+    # A dataclass's own repr would show the value.
+    for fact in secrets:
         assert fact.value in str(dataclasses.asdict(fact))
 
 
@@ -228,7 +230,8 @@ def test_every_run_is_drawn(run):
     assert all(chart.height > 0 and chart.scene.frames for chart in charts)
 
 
-DRAWN = set()  # kinds of runs whose picture has been converted: that takes a second, and is the same for all of a kind
+# Kinds of runs whose picture has been converted. That takes a second and is the same for all runs of a kind.
+DRAWN = set()
 CONVERTED = ("pdf", "png")
 
 

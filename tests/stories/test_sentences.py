@@ -33,7 +33,7 @@ def frames_of(run):
 
 
 def too_long(frame):
-    """Return whether a step's words do not fit into two lines."""
+    """Return True if a step's words do not fit into two lines."""
     return len(frame.detail) > MOST_LETTERS or len(frame.detail.split()) > MOST_WORDS
 
 

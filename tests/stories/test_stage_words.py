@@ -318,7 +318,7 @@ def crowds(n=4000, spread=0.02):
 
 
 def exact_of(name, run):
-    """Return what the released centers would be without the noise of the last sums, box units."""
+    """Return the released centers without the noise of the last sums, box units."""
     if name == "source_target":
         places = run.step.core.representatives.tolist()
         return run.step.nonprivate_averages[[places.index(each) for each in run.release.origins.tolist()]]
@@ -362,7 +362,8 @@ def test_noise_moves_centers_as_far_as_its_law_says(law):
     measured, predicted, *_ = law.T
     tolerance = 6.0 * measured.std() / math.sqrt(len(measured)) + 0.04 * predicted.mean()
     assert abs(measured.mean() - predicted.mean()) < tolerance
-    for wrong in (0.75, 1.0 / 0.75):  # of a mean that forgets one axis of two, or takes all of it twice
+    # Factors for a mean that forgets one axis of two, or takes all of it twice.
+    for wrong in (0.75, 1.0 / 0.75):
         assert abs(measured.mean() - wrong * predicted.mean()) > tolerance
 
 
@@ -453,12 +454,12 @@ def test_what_is_expected_at_another_epsilon_is_what_a_run_there_says(name, n, g
     [
         (1.2, 1.0, None, "The centers are no better than a blind guess"),
         (0.7, 0.8, 0.8, "Noise drags the centers off their crowds"),
-        (0.7, 0.8, 0.1, "The centers miss their crowds"),  # not by its noise
+        (0.7, 0.8, 0.1, "The centers miss their crowds"),  # miss not caused by noise
         (0.7, 0.8, None, "The centers miss their crowds"),
         (0.3, 0.2, 0.2, "The centers wobble, but find their crowds"),
         (0.3, 0.9, 0.2, "The centers stand elsewhere, and serve their crowds less well"),
         (0.02, 0.9, 0.1, "The centers stand elsewhere, and serve their crowds just as well"),
-        (0.02, 0.05, 0.8, "Lucky noise"),  # the median of such runs would miss
+        (0.02, 0.05, 0.8, "Lucky noise"),  # luck: the median of such runs would miss
         (0.02, 0.05, 0.1, "Four centers land where they should"),
         (0.02, 0.05, None, "Four centers land where they should"),
     ],
@@ -471,7 +472,8 @@ def test_a_finding_looks_at_the_run_and_at_the_law_of_its_noise(tell_family, los
         "distance_share": off * run.blind_share,
         "noise_share": None if law is None else law * run.blind_share,
     }
-    run.__dict__.update(measured)  # what is measured once, and kept
+    # The run measures these values once and keeps them.
+    run.__dict__.update(measured)
     assert run.finding().curator.startswith(words)
 
 

@@ -18,7 +18,8 @@ BOX = Box([-40.0, 1000.0], [60.0, 9000.0])
 TOLD = sorted({*CATALOGUE, *(name for method in CATALOGUE.values() for name in method.family)})
 # A feature's name, at most three words, and a number: a quantity of that feature.
 QUANTITY = re.compile(rf"\b({'|'.join(NAMES)})\b(?: [a-z=<>≈]+){{0,3}}:? [≈<>]?[-−]?[\d.,]*\d((?: ?\w+)?)")
-ENOUGH = {"dpm": {"epsilon": 8.0}, "nd_laplace": {"epsilon": 0.5}}  # for a run that has something to tell
+# Parameters for a run that has something to report.
+ENOUGH = {"dpm": {"epsilon": 8.0}, "nd_laplace": {"epsilon": 0.5}}
 
 
 def parts(value, seen):
