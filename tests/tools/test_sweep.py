@@ -29,7 +29,8 @@ from dpviz.tools.trials import TIME_COLUMNS, run_trials
 from tests.data.clusters import cluster_of_processes
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 300.0  # the machine may be busy with much else
+# The machine may be busy with much else.
+PATIENCE_S = 300.0
 GRID = {
     "epsilon": [0.5, 2],
     "data": [{"name": "blobs", "n": 300, "k": 3, "overlap": 0.1}, {"name": "iris", "k": 3}],

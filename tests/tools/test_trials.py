@@ -48,7 +48,8 @@ def test_the_named_winner_has_the_least_median_cost_at_equal_k_whatever_it_relea
         merges = [merged(release.centers, release.noisy_counts, k) for release in releases]
         assert all(len(centers) == min(m, k) for centers, m in zip(merges, numbers, strict=True))
         exact[method] = np.median([cost(points, centers) for centers in merges])
-    rows["d"] = [{**rows["a"][0], "inertia": 0.0, "inertia_ratio": 0.0}]  # one run of three, and free
+    # One run of three, without cost.
+    rows["d"] = [{**rows["a"][0], "inertia": 0.0, "inertia_ratio": 0.0}]
     rows["e"] = [{**rows["a"][0], "inertia": 0.0, "inertia_ratio": 0.0}] + 2 * [
         {**rows["a"][0], "status": "No center."}
     ]
@@ -89,9 +90,11 @@ def test_merging_sees_the_release_alone_and_adds_what_huygens_says(seed, m, k):
     records = np.repeat(centers, counts.astype(int), axis=0)
     added = counts @ (cdist(centers, found) ** 2).min(axis=1)
     assert cost(records, found) == pytest.approx(added, rel=1e-9, abs=1e-12)
-    single = centers[np.argsort(-counts)[:k]]  # merging is no worse than leaving the lightest out
+    # Merging is no worse than leaving the lightest out.
+    single = centers[np.argsort(-counts)[:k]]
     assert added <= counts @ (cdist(centers, single) ** 2).min(axis=1) * (1 + 1e-9) + 1e-12
-    assert len(merged(np.repeat(centers[:1], m, axis=0), counts, k)) == 1  # places that coincide are one
+    # Places that coincide are one place.
+    assert len(merged(np.repeat(centers[:1], m, axis=0), counts, k)) == 1
 
 
 def test_a_run_below_the_reference_improves_it_and_never_beats_it():

@@ -48,7 +48,8 @@ QUICK = {"nd_laplace", "blum", "dwork", "dplloyd", "fastlloyd", "gupt", "eugkm"}
 MANY_RUNS = [key for key in PROVED if key in QUICK or key == "convergent_kmeans"]
 ONE_OF_EACH = {CASES[key].method: key for key in reversed(PROVED)}.values()
 FEW = 100
-ENOUGH = 320  # to catch what is broken
+# Enough runs to catch a broken mode.
+ENOUGH = 320
 MORE = 500
 MANY = 2_000
 CAUGHT = (
@@ -92,7 +93,8 @@ def test_a_case_at_four_times_its_budgets_claims_four_times_as_much():
         if before.delta or not math.isfinite(before.epsilon):
             continue
         assert after.epsilon == pytest.approx(4.0 * before.epsilon, rel=1e-12)
-    published = CASES["convergent_kmeans:mode=published"]  # its ε is in two budgets: one of them is not enough
+    # Its ε is in two budgets, and one of them is not enough.
+    published = CASES["convergent_kmeans:mode=published"]
     half = replace(published, params=replace(published.params, epsilon_counts=2.0))
     assert judged(half.guarantee).epsilon == pytest.approx(2.5)
     assert judged(scaled(published, 4.0).guarantee).epsilon == pytest.approx(4.0)
@@ -130,7 +132,8 @@ def test_the_pair_that_is_counted_was_chosen_by_other_runs():
     assert case is found[1]
     assert bound.epsilon_lower == 0.0
     assert counted_of(found[:1], worlds[:1])[1].epsilon_lower > 3.0
-    case, bound = counted_of([scaled(found[0], 0.1), scaled(found[1], 10.0)], worlds)  # farther above what it claims
+    # The first case is farther above its claim.
+    case, bound = counted_of([scaled(found[0], 0.1), scaled(found[1], 10.0)], worlds)
     assert case.mode == found[0].mode
     assert bound.violates(0.1)
 
@@ -288,7 +291,8 @@ BOXES = {
     "below zero": Box(np.array([-50.0, -400.0]), np.array([10.0, 0.0])),
     "far away": Box(np.array([100.0, 7.0, 0.0]), np.array([130.0, 8.0, 500.0])),
 }
-PAGE_RUNS, QUICK_RUNS = 500, 160  # as on the page; enough to catch worlds that never look alike
+# Number of runs on the page, and number of runs that catches worlds that never look alike.
+PAGE_RUNS, QUICK_RUNS = 500, 160
 
 
 @st.composite
@@ -317,7 +321,8 @@ def test_made_up_worlds_are_neighbors_in_the_box_with_the_changed_record_in_corn
             assert np.linalg.norm(changed[0] - changed[1]) == pytest.approx(box.diagonal)
         else:
             assert len(pair.points) == len(pair.neighbour) + 1
-    if not alone:  # no sum of features moves by more, nor a distance to all others
+    # The largest moves: of the sum of features, and of the distance to all other records.
+    if not alone:
         assert max(np.abs(pair.points[-1]).sum() for pair in pairs) == np.abs(corners(box)).sum(axis=1).max()
         gaps = [np.linalg.norm(pair.points[:-1] - pair.points[-1], axis=1).min() for pair in pairs]
         assert max(gaps) == pytest.approx(box.diagonal)
@@ -375,7 +380,8 @@ def test_noise_that_forgets_the_boxs_width_is_caught_in_the_boxs_own_corners(bro
     case, bound = worst(cases_in(wrong, BOXES[name]), runs=PAGE_RUNS, seed=0)
     assert (verdict(case, bound) == VIOLATION) == (name != "unit"), "in the unit box there is nothing to forget"
     assert name == "unit" or bound.epsilon_lower > 3.4
-    if name == "wide":  # records in the unit box's corners alone show nothing
+    # With records only in the unit box's corners, the audit shows nothing.
+    if name == "wide":
         pair = pairs_in(UNIT, Adjacency.ADD_REMOVE)[0]
 
         def run(points, rng):
@@ -390,7 +396,7 @@ CARDS = {key: case for key, case in cases().items() if case.method in ALGORITHMS
 
 
 def drawn(case, monkeypatch):
-    """Return how often a secret run draws exactly and how often it chooses in floating point, and its caveats."""
+    """Return a secret run's number of exact draws, its number of choices in floating point, and its caveats."""
     exact, chosen = [], []
     rounded, weights = SecretGenerator._rounded, basic._weights
     with monkeypatch.context() as patched:
@@ -404,7 +410,8 @@ def drawn(case, monkeypatch):
 def test_a_card_says_of_secret_noise_what_the_run_does(key, monkeypatch):
     n_exact, n_chosen, guarantee = drawn(CARDS[key], monkeypatch)
     if guarantee.proved is None:
-        return  # there is no proof whose limits are to be told
+        # Without a proof, there are no limits of a proof to report.
+        return
     caveats = guarantee.caveats
     assert (SUMS_CAVEAT in caveats) == (n_exact > 0)
     assert n_chosen == 0 or CHOICES_CAVEAT in caveats

@@ -185,5 +185,6 @@ def test_a_measured_epsilon_is_never_shown_larger_than_it_is():
     found = [0.65396, 0.0, *np.random.default_rng(0).uniform(0.0, 6.0, 500)]
     rows = [round(float(each), DECIMALS) for each in found]
     assert all(0.0 <= least(row) <= true for row, true in zip(rows, found, strict=True))
-    assert all(true - least(row) < 0.0102 for row, true in zip(rows, found, strict=True))  # three digits, and the row's
+    # Rounding to three digits, plus the row's own rounding.
+    assert all(true - least(row) < 0.0102 for row, true in zip(rows, found, strict=True))
     assert float(floored(rows[0])) > found[0], "what is cut off after it was rounded is too large"

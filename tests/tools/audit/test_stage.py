@@ -18,7 +18,8 @@ from dpviz.tools.audit.pictures import COLUMNS, HIDDEN, LEAST_COLUMNS, stage_of
 from dpviz.tools.audit.runs import Audited, against_limit, counted
 
 POINTS = np.zeros((10, 1))
-MOST_LETTERS, MOST_WORDS = 68, 16  # of a finding: two lines
+# Limits of a finding: two lines.
+MOST_LETTERS, MOST_WORDS = 68, 16
 
 
 def audited(scale=1.0, *, limit=1.0, is_proved=True, claimed=1.0, n_runs=500, seed=0, **options):

@@ -99,5 +99,6 @@ def test_the_committed_table_is_whole_and_says_what_the_text_says():
         if row["proved"] is not None:
             assert row["runs"] >= 20_000
             assert row["verdict"] == audit.NONE_FOUND
-            assert row["measured"] <= row["proved"] * 1.05 + 0.05  # 95 % confidence in each of many
+            # Each of many bounds has 95 % confidence.
+            assert row["measured"] <= row["proved"] * 1.05 + 0.05
     assert all("verified" not in str(said) for said in verdicts.values())

@@ -1,7 +1,7 @@
-"""What a decision paper has to say, found without it, and papers that say something else, in both of its forms.
+"""Contents of a decision paper, found without it, and papers with wrong contents, in both of its forms.
 
-The runs are made here, the cost without privacy is scikit-learn's, the search for ε is gone through again, and the odds
-are the closed form.
+This module makes the runs, takes the cost without privacy from scikit-learn, repeats the search for ε, and computes the
+odds by the closed form.
 """
 
 import math
@@ -20,15 +20,18 @@ from dpviz.tools.compare import runs as compare_runs
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.tools.compare.search import EPSILONS, CostSearch, searched
 
-FIRST_EPSILONS = {0.1, 0.3, 1.0, 3.0, 10.0}  # of Compare's shorter grid
+# Values of ε in Compare's shorter grid.
+FIRST_EPSILONS = {0.1, 0.3, 1.0, 3.0, 10.0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
     """The recommended method and ε, and the runs of all methods."""
 
-    made: Mapping[tuple[str, float], list[dict[str, Any]]]  # (key, ε) -> runs
-    floor: float  # cost without privacy
+    # Runs by (key, ε).
+    made: Mapping[tuple[str, float], list[dict[str, Any]]]
+    # Cost without privacy.
+    floor: float
     first: str
     epsilon: float
 
@@ -38,7 +41,7 @@ class Decision:
 
 
 def decided(points: Points, box: Box, keys: Sequence[str], n_clusters: int, n_runs: int) -> Decision:
-    """Return what the page's defaults come to for at most 20 % more cost in half of the runs; start seed 5, noise 0."""
+    """Return the decision of the page's defaults: at most 20 % more cost in half of the runs; start seed 5, noise 0."""
 
     def rows(part: TrialPart) -> list[dict[str, Any]]:
         return [dict(row) for row in compare_runs.rows(points, box, None, part)]
@@ -156,5 +159,5 @@ def _said(epsilon: float) -> str:
 
 
 def _near(value: float) -> Any:
-    """Return what equals `value` within a figure's rounding, and a reference that is the best of fewer starts."""
+    """Return a match for `value` within a figure's rounding, and for a reference that is the best of fewer starts."""
     return pytest.approx(value, abs=0.0051, rel=0.006)

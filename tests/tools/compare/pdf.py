@@ -1,4 +1,4 @@
-"""What a PDF shows: the words of each page, by the fonts' own tables of characters."""
+"""Words of each page of a PDF, by the fonts' own tables of characters."""
 
 import re
 import zlib

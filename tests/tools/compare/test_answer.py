@@ -16,22 +16,29 @@ from dpviz.tools.compare import search
 from dpviz.tools.compare.runs import TrialPart, referenced
 from dpviz.tools.compare.search import EPSILONS, MOST_RUNS, CostSearch, searched
 
-FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)  # of Compare's picture, with 30 runs each
+# Values of ε in Compare's picture, with 30 runs each.
+FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)
 KEYS = ("eugkm", "dplloyd", "dpm", "fastlloyd")
-FRESH = 10**6  # their first seed: none of a search's
+# First seed of the fresh runs: no search uses it.
+FRESH = 10**6
 CONFIDENCE = 0.95
-PARTS = (range(100), range(100, 200))  # five minutes each
+# Parts of five minutes each.
+PARTS = (range(100), range(100, 200))
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What a search recommends on a table, and how many of 100 fresh runs keep the limit."""
+    """Recommendation of a search on a table, and the number of 100 fresh runs that keep the limit."""
 
-    value: float  # NaN: nothing is recommended
+    # NaN if nothing is recommended.
+    value: float
     low: float
-    n_kept: int  # at it
-    n_kept_half: int  # at half of it
-    n_runs: int  # of the search, of all its methods
+    # Fresh runs that keep the limit at `value`.
+    n_kept: int
+    # Fresh runs that keep the limit at half of `value`.
+    n_kept_half: int
+    # Runs of the search, for all its methods.
+    n_runs: int
 
     @property
     def holds(self) -> bool:

@@ -69,7 +69,8 @@ def test_foreign_words_stay_words_in_every_place(place):
     assert EVIL in found.text
     written = document.markdown(BLOCKS[place])
     assert not re.search(r"<\w", written), "no tag"
-    bare = re.sub(r"\\.", "", written.replace("\n| ", "\n").replace(" |\n", "\n"))  # without what is escaped
+    # The text without escaped characters.
+    bare = re.sub(r"\\.", "", written.replace("\n| ", "\n").replace(" |\n", "\n"))
     assert not re.search(r"[\[\]`!$]", bare), "no link, no picture, no code"
     assert not re.search(r"^# h", written, re.MULTILINE), "a line break of a word begins no heading"
     assert words_of(EVIL) in words_of(written)

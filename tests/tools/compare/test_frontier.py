@@ -41,7 +41,8 @@ def test_lines_are_medians_and_bands_hold_the_middle_ninety_percent(data):
     scene = compare.frontier([series(rows=rows)], "add_remove")
     line = layer(scene, "Method a", Kind.LINES).arrays["xy"][0, 0]
     band = layer(scene, "Method a", Kind.BANDS).arrays["edges"][0, 0]
-    np.testing.assert_allclose(line[:, 0], np.log10(0.9 * np.array(epsilons)))  # what is proved, not what was asked
+    # The axis shows the proved ε, not the requested ε.
+    np.testing.assert_allclose(line[:, 0], np.log10(0.9 * np.array(epsilons)))
     for i, at in enumerate(epsilons):
         logs = np.log10(runs[at])
         np.testing.assert_allclose(line[i, 1], np.median(logs))

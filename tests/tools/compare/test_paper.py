@@ -166,7 +166,8 @@ def test_one_epsilon_throughout_with_its_reason_and_runner_up():
     assert sum("Signature" in line for line in lines) == 2, "analyst and officer"
 
 
-CLAIMS = {  # ε, δ, neighbors; None where nothing is proved
+# ε, δ and neighbors; None if nothing is proved.
+CLAIMS = {
     "nothing yet": (),
     "one": ((1.0, 0.0, Adjacency.ADD_REMOVE),),
     "two": ((1.0, 1e-6, Adjacency.ADD_REMOVE), (0.4, 0.0, Adjacency.ADD_REMOVE)),
@@ -311,7 +312,8 @@ def test_pictures_show_the_two_features_along_which_released_centers_lie_farthes
     assert {view.x, view.y} == set(sorted(range(d), key=apart.__getitem__)[-2:])
     assert view.x < view.y
     moved = unit.copy()
-    moved[:, view.x] = 0.5  # where they no longer part, another one takes its place
+    # If the clusters no longer part along a feature, another feature takes its place.
+    moved[:, view.x] = 0.5
     assert report.separating(moved).features(d) != view.features(d)
 
 
@@ -329,9 +331,8 @@ def test_centers_are_in_the_columns_own_units_and_places_in_degrees():
         data = table.dataset(
             ("lat", "lon", "age"), box=box, place=("lat", "lon"), scaling=scaling, units=("", "", "years")
         )
-        columns, cells = report._centers(
-            data.points[:3], Words.from_dataset(data)
-        )  # records as centers: known in degrees
+        # Records serve as centers, because their degrees are known.
+        columns, cells = report._centers(data.points[:3], Words.from_dataset(data))
         assert sorted(columns) == ["age (years)", "latitude (°)", "longitude (°)"]
         shown = {name: [float(row[1 + i]) for row in cells] for i, name in enumerate(columns)}
         np.testing.assert_allclose(shown["latitude (°)"], rows[:3, 0], atol=6e-5)

@@ -1,4 +1,4 @@
-"""What is proposed before any run: it follows from public values, runs as it is told, and is what the figures say."""
+"""Proposal before any run: it follows from public values, runs as stated, and matches its figures."""
 
 import json
 from pathlib import Path

@@ -30,7 +30,8 @@ from dpviz.tools.compare.search import (
 
 NAMES = {"a": "Method a", "b": "Method b"}
 LEGENDS = NAMES
-FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)  # in the picture, with 30 runs each
+# Values of ε in the picture, with 30 runs each.
+FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def rows(chance, value, n_runs, *, axis="epsilon"):
@@ -87,7 +88,8 @@ def test_what_runs_do_not_decide_is_an_estimate_with_its_runs_and_what_they_do_n
     said = search.recommendation(asked, now, NAMES, ["a"]).sentence
     assert "none" not in said
     assert "2,960, with Method a" in said
-    asked, now = found({"a": lambda at: 0.9 if at == 2.0 else 0.0})  # exactly the limit: no number of runs shows it
+    # Exactly the limit: no number of runs shows it.
+    asked, now = found({"a": lambda at: 0.9 if at == 2.0 else 0.0})
     best = search.recommendation(asked, now, NAMES, ["a"])
     assert (best.best.value, best.best.low, best.best.high) == (2.0, 2.0, None)
     assert "With 95 % confidence no smaller one than 2 does. Whether this or a larger one does, " in best.sentence
@@ -96,7 +98,8 @@ def test_what_runs_do_not_decide_is_an_estimate_with_its_runs_and_what_they_do_n
     (line,) = search.lines(asked, now, LEGENDS)
     assert line["Kept the limit there"] == f"{best.best.n_kept} of {best.best.n_there}"
     assert line["Not excluded"] == "2 or more"
-    asked, now = found({"a": lambda at: 0.8 if at == 2.0 else 0.0})  # a little below: nothing to recommend
+    # A little below the limit: there is nothing to recommend.
+    asked, now = found({"a": lambda at: 0.8 if at == 2.0 else 0.0})
     assert search.recommendation(asked, now, NAMES, ["a"]) is None
     assert ": none. " in search.no_recommendation(asked, now, ["a"])
 
@@ -131,7 +134,8 @@ def expected_stakes(p, probability, n):
     """Return the mean of both stakes after n runs, exactly: a walk over how many of them met the aim."""
     means = []
     for side in (max, min):
-        held = {0: 1.0}  # runs that met -> mean of the stake there, times the chance to be there
+        # Number of runs that met the limit -> mean stake there, times the probability of that number.
+        held = {0: 1.0}
         for t in range(n):
             after = {}
             for s, mean in held.items():
@@ -148,11 +152,14 @@ def expected_stakes(p, probability, n):
 def test_no_bet_is_expected_to_win_against_what_is_true(probability, share):
     below, above = share * probability, 1.0 - share * (1.0 - probability)
     for n in (1, 7, 40):
-        assert expected_stakes(below, probability, n)[0] <= 1.0 + 1e-12  # 40 products and sums of doubles
+        # The tolerance covers 40 products and sums of doubles.
+        assert expected_stakes(below, probability, n)[0] <= 1.0 + 1e-12
         assert expected_stakes(above, probability, n)[1] <= 1.0 + 1e-12
-    if share == 1.0:  # at the border every bet is fair
+    # At the border, every bet is fair.
+    if share == 1.0:
         np.testing.assert_allclose(expected_stakes(probability, probability, 40), 1.0, rtol=1e-12)
-    else:  # and what is false loses
+    else:
+        # Away from the border, false claims lose.
         assert expected_stakes(above, probability, 40)[0] > 2.0
         assert expected_stakes(below, probability, 40)[1] > 2.0
         return
@@ -204,14 +211,14 @@ def first_good(chances, probability):
 
 
 def is_right(found, chances, probability):
-    """Say whether the smallest value that reaches the aim is in the interval, and what is harmful fails."""
+    """Return True if the smallest value that reaches the aim is in the interval, and all harmful values fail."""
     true = first_good(chances, probability)
     low, high = (math.inf if end is None else end for end in (found.low, found.high))
     return low <= true <= high and all(chances[value] < probability for value in found.harmful)
 
 
 def bisected(values, seen, probability, confidence):
-    """Return what the runs would support if a larger value were never worse: one product of bets for each answer."""
+    """Return the support of the runs if a larger value were never worse: one product of bets for each answer."""
     against = np.array([log_stakes(tuple(seen.get(value, ())), probability) for value in values])
     below = np.concatenate([[0.0], np.cumsum(against[:, 0])])
     above = np.concatenate([np.cumsum(against[::-1, 1])[::-1], [0.0]])
@@ -302,7 +309,8 @@ def misses(read, n, probability=0.9, confidence=0.95):
 
 def test_estimates_keep_the_aim_in_fresh_runs_and_half_of_them_does_not():
     n = 200
-    allowed = stats.binom.ppf(0.99, n, 0.05)  # of the confidence; chance alone has more misses in 1 of 100 cases
+    # Misses that the confidence allows. Chance alone has more misses in 1 of 100 cases.
+    allowed = stats.binom.ppf(0.99, n, 0.05)
     short, large = misses(lambda found: found.estimate, n)
     assert short + large <= allowed
     short, _ = misses(lambda found: found.low, n)

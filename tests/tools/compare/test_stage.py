@@ -53,7 +53,7 @@ def finding(medians, i=1, shown=None, no_data=9.0, spread=None):
 
 
 def coverage(n, rank_more=0, draws=20_000):
-    """Return how often the interval of n runs holds the median of a skewed law, which is 1."""
+    """Return the share of intervals of n runs that hold the median of a skewed distribution, which is 1."""
     costs = np.sort(np.exp(np.random.default_rng(n).standard_normal((draws, n))), axis=1)
     if rank_more == 0:
         ends = np.array([median_interval(each) for each in costs])
@@ -78,9 +78,10 @@ def test_too_few_runs_say_nothing_of_their_median(n):
 
 
 def misses(of, trials=400):
-    """Return how often what `of` makes of the runs does not hold the smallest ε of a law whose medians are known."""
+    """Return the share of trials in which `of` misses the smallest ε of a distribution with known medians."""
     rng, epsilons = np.random.default_rng(3), (0.1, 0.2, 0.4, 0.8, 1.6)
-    medians = np.array([1.8, 1.35, 1.19, 1.05, 1.01])  # below 1.2 from ε = 0.4 on
+    # Medians are below 1.2 from ε = 0.4 on.
+    medians = np.array([1.8, 1.35, 1.19, 1.05, 1.01])
     n_missed = 0
     for _ in range(trials):
         found = smallest(series("a", medians * np.exp(0.25 * rng.standard_normal((N_RUNS, 5))), epsilons))

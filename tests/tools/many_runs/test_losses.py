@@ -19,7 +19,7 @@ WORDS = Words("", Box.cube(0, 1, 2), ("x", "y"), ("m", "m"))
 
 
 def lost(result, reference):
-    """Return what the stub's run loses: how far its centers are from Lloyd's."""
+    """Return the loss of the stub's run: the distance of its centers from Lloyd's centers."""
     return float(np.linalg.norm(result.release.centers - reference.nonprivate_centers))
 
 
@@ -91,7 +91,8 @@ def fitted(asked, run):
 def test_a_band_holds_the_middle_eighty_percent_of_its_runs(made, monkeypatch):
     values = iter(np.random.default_rng(1).permutation(MOST_RUNS))
     monkeypatch.setattr(Lossy, "losses", lambda _: (Measure(float(next(values)), ""), None))
-    assert band(question()) == pytest.approx((2.4, 12.0, 21.6))  # of 0, 1, ..., 24
+    # Quantiles of 0, 1, ..., 24.
+    assert band(question()) == pytest.approx((2.4, 12.0, 21.6))
     assert made["fit"] == MOST_RUNS
 
 
@@ -114,7 +115,8 @@ def test_few_pages_are_remembered(made):
 
 @pytest.mark.parametrize("n_runs", [FEWEST_RUNS + 1, 12, MOST_RUNS])
 def test_slow_runs_are_fewer(made, monkeypatch, n_runs):
-    monkeypatch.setattr(runs, "time", Clock(SECONDS / (n_runs - 1.5)))  # the first is not counted
+    # The first run is not counted.
+    monkeypatch.setattr(runs, "time", Clock(SECONDS / (n_runs - 1.5)))
     assert len(band(question())) == 3
     assert made["fit"] == n_runs
     assert len(band(question(2.0))) == 3, "the next value has a band as well"

@@ -23,7 +23,8 @@ from dpviz.tools.teaching import chapters
 from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, ORDER
 from dpviz.tools.teaching.page.course import measured
 
-MOST_CHAPTER_WORDS = 46  # of a chapter's text, and of its answer: a phone shows both beside the picture
+# Most words in a chapter's text and in its answer: a phone shows both beside the picture.
+MOST_CHAPTER_WORDS = 46
 PROMISED = ("average", "coin", "mean", "clusters", "leak", "noise", "cuts", "hills", "audit", "decide")
 
 
@@ -117,9 +118,8 @@ def test_a_crowd_changes_the_error_and_not_the_promise():
     for n in chapters.CROWDS:
         scale = 200_000 / n / math.log(3)
         assert chapters.mean_noise(n).scale == pytest.approx(scale)
-        assert abs(chapters.mean_error(n) - scale) <= 6 * scale / math.sqrt(
-            chapters.N_MEASURED
-        )  # |noise| has mean and sd `scale`
+        # |noise| has mean and standard deviation `scale`.
+        assert abs(chapters.mean_error(n) - scale) <= 6 * scale / math.sqrt(chapters.N_MEASURED)
         # The best attacker on two worlds a whole share apart stays below the promise, in any crowd.
         rng = np.random.default_rng(n)
         here, there = rng.laplace(0, scale, 40_000), rng.laplace(200_000 / n, scale, 40_000)
@@ -236,7 +236,8 @@ def test_rounds_share_the_budget_equally(rounds):
 def test_a_sent_place_moves_by_the_law():
     # The standard deviation of Gamma(2, 500 m), over the root of the number of draws.
     assert abs(measured("sending").value - 2 * 500) <= 6 * math.sqrt(2) * 500 / math.sqrt(nd_laplace.N_DRAWS)
-    assert "**250 m**" in CHAPTERS["sending"].caption(4.0)  # 2 / (4 / 500 m)
+    # The mean distance is 2 / (4 / 500 m).
+    assert "**250 m**" in CHAPTERS["sending"].caption(4.0)
     assert "99 in 100" in CHAPTERS["sending"].note(4.0).replace("99 times in 100", "99 in 100")
 
 

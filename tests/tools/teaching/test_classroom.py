@@ -21,14 +21,16 @@ from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page import classroom
 from dpviz.tools.teaching.page.quiz import QUESTIONS
 
-APP = ProxyHeadersMiddleware(Starlette(routes=list(classroom.ROUTES)))  # as `streamlit run` has it
-OWN = {"origin": "https://localhost"}  # what a browser adds to a POST of this server's pages
+# The same middleware as in `streamlit run`.
+APP = ProxyHeadersMiddleware(Starlette(routes=list(classroom.ROUTES)))
+# Header that a browser adds to a POST of this server's pages.
+OWN = {"origin": "https://localhost"}
 COIN = next(i for i, step in enumerate(classroom.STEPS) if step.name == "coin")
 
 
 @dataclass
 class Answer:
-    """What came back."""
+    """Answer of the server."""
 
     status_code: int
     headers: dict[str, str]
@@ -259,7 +261,8 @@ def test_a_browser_can_send_anything():
     asyncio.run(hold_class())
 
 
-@pytest.mark.parametrize("query", ["", "lang=de"])  # earlier links name a language
+# Earlier links name a language.
+@pytest.mark.parametrize("query", ["", "lang=de"])
 def test_a_code_can_be_typed(query):
     async def hold_class():
         phone = Browser()
@@ -332,10 +335,10 @@ PROXY = "127.0.0.1"
     ("one", "other"),
     [
         ("192.0.2.1", "192.0.2.2"),
-        ("::ffff:192.0.2.1", "::ffff:192.0.2.2"),  # a server that listens at `::`
-        ("2001:db8::{}", "2001:db8:0:1::1"),  # a client has many addresses of IPv6
-        (f"198.51.100.{{}}, 192.0.2.1 by {PROXY}", f"192.0.2.1, 192.0.2.2 by {PROXY}"),  # a client can send the first
-        ("198.51.100.{} by 192.0.2.1", "192.0.2.1 by 192.0.2.2"),  # no proxy of the server's
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2"),  # server that listens at `::`
+        ("2001:db8::{}", "2001:db8:0:1::1"),  # client with many IPv6 addresses
+        (f"198.51.100.{{}}, 192.0.2.1 by {PROXY}", f"192.0.2.1, 192.0.2.2 by {PROXY}"),  # forged first address
+        ("198.51.100.{} by 192.0.2.1", "192.0.2.1 by 192.0.2.2"),  # foreign proxy
     ],
 )
 def test_each_client_opens_few_classes_a_minute(clock, one, other):
@@ -384,7 +387,8 @@ def test_one_address_takes_no_more_than_its_places(clock):
         code = await new_class(teacher)
         for number in range(classroom.MOST_STUDENTS_EACH):
             await state(school, code, number)
-        for _ in range(3):  # the same cookie is the same place
+        # The same cookie keeps the same place.
+        for _ in range(3):
             assert "problem" not in await state(school, code, 0)
         assert await state(school, code, 999) == {"problem": classroom.FULL}
         assert (await answered(school, code, 999, "coin", 1)).json() == {"problem": classroom.FULL}
@@ -455,7 +459,8 @@ def test_a_command_twice_does_what_it_does_once(clock, command):
         assert await teach(teacher, code, **command) == 200
         room = classroom.ROOMS.get(code)
         shown = dict(room.shown)
-        for number in range(20, 30):  # students come between the two
+        # Students answer between the two commands.
+        for number in range(20, 30):
             await answered(phone, code, number, "coin", 2)
         news = await state(teacher, code), await state(phone, code, 0)
         assert await teach(teacher, code, **command) == 200
@@ -474,14 +479,16 @@ def test_codes_are_guessed_ten_times_a_minute(clock):
         teacher, inside, guesser, other = Browser(), Browser(), Browser(), Browser("198.51.100.7")
         code = await new_class(teacher)
         assert (await state(inside, code, 1))["step"] == 0
-        for typed in ("", "TOO-LONG", "<b>", "0O1IL", "22222", "22222"):  # no codes, and the same one again
+        # Invalid codes, and the same code again.
+        for typed in ("", "TOO-LONG", "<b>", "0O1IL", "22222", "22222"):
             await guesser.get(f"/class/JOIN?code={typed}")
         ways = [lambda c: guesser.get(f"/class/{c}"), lambda c: guesser.get(f"/class/JOIN?code={c}")]
         ways += [lambda c: guesser.get(f"/class/{c}/now"), lambda c: answered_without_place(guesser, c)]
         next(codes)
         for at in range(classroom.MOST_A_MINUTE - 1):
             assert (await ways[at % 4](next(codes))).status_code == 404
-        for guess in (next(codes), code):  # nor does the right one differ
+        # The right code gets the same answer.
+        for guess in (next(codes), code):
             refused = [await way(guess) for way in ways]
             assert [each.status_code for each in refused] == [429] * 4
             assert classroom.TOO_OFTEN in refused[0].text
@@ -504,7 +511,8 @@ def test_forty_students_of_one_school_go_from_class_to_class():
                 assert (await phone.get(f"/class/{code}/now")).status_code == 200
             assert (await state(teacher, code))["students"] == 40
             await teach(teacher, code, end=True)
-            for phone in phones:  # their screens ask once more
+            # The phones' screens ask once more.
+            for phone in phones:
                 assert (await phone.get(f"/class/{code}/now")).status_code == 404
 
     asyncio.run(hold_classes())

@@ -53,12 +53,14 @@ def test_solutions_are_those_of_independent_sums():
     # The share of planar Laplace noise that stays in a quadrant, a step along the diagonal away from its corner.
     step, noise = 0.05, nd_laplace(np.zeros((4 * n, 2)), epsilon=1.0, rng=rng)
     share = [(noise > -at / math.sqrt(2)).all(axis=1).mean() for at in (0.0, step)]
-    error = 6 * math.sqrt(step / (4 * n)) / 0.25 / step  # records between the two quadrants are counted; shares below 1
+    # The records between the two quadrants are counted. Shares are below 1.
+    error = 6 * math.sqrt(step / (4 * n)) / 0.25 / step
     told = 1 + math.log(share[1] / share[0]) / step
     assert abs(told - VALUES["Drawn again"]) < error + step < abs(told - (1 + 2 / math.pi)), "one wall alone is less"
 
     moves = np.linalg.norm(nd_laplace(np.zeros((n, 2)), epsilon=1 / 250, rng=rng), axis=1)
-    assert abs(moves.mean() - VALUES["How far from home"]) < 6 * 250 * math.sqrt(2 / n)  # Gamma(2): variance 2
+    # Gamma(2) has variance 2.
+    assert abs(moves.mean() - VALUES["How far from home"]) < 6 * 250 * math.sqrt(2 / n)
 
 
 def test_every_number_is_in_its_solution():

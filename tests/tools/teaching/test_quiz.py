@@ -35,7 +35,8 @@ def test_an_average_gives_the_one_who_left_away():
 
 
 def test_the_coin_is_three_times_as_likely_to_tell_the_truth():
-    tosses = list(itertools.product("HT", repeat=2))  # heads: the truth; tails: the second says yes for heads
+    # First toss heads: the truth. First toss tails: yes if the second toss is heads.
+    tosses = list(itertools.product("HT", repeat=2))
 
     def yes(truth):
         return sum(truth if first == "H" else second == "H" for first, second in tosses) / len(tosses)

@@ -65,7 +65,8 @@ def test_a_move_costs_four_rho_where_that_is_better():
     assert story.allowed(better, "move") == pytest.approx(min(by_rho, story.allowed(plain, "move")))
 
 
-noise_limit = partial(story.noise_limit, None, None)  # a job that needs no records
+# A job that needs no records.
+noise_limit = partial(story.noise_limit, None, None)
 
 
 def test_the_noise_alone_allows_what_its_law_says():

@@ -66,7 +66,8 @@ def covered(name):
 def test_worlds_differ_in_one_record(seed, n, copies, operation):
     """Random data with one record, with duplicates, and none left after the removal."""
     rng = np.random.default_rng(seed)
-    points = BOX.from_unit(1.4 * rng.random((n, 2)) - 0.2)  # some outside
+    # Some records are outside the box.
+    points = BOX.from_unit(1.4 * rng.random((n, 2)) - 0.2)
     points = points[rng.integers(n, size=n)] if copies and n else points
     row, place = int(rng.integers(max(n, 1))), tuple(BOX.from_unit(rng.random(2)))
     if operation != "add" and not n:
