@@ -31,7 +31,8 @@ FAILED = pytest.StashKey[bool]()
 # Longer than Playwright's 5 s: two processes share two cores. A test that passes never waits for it.
 expect.set_options(timeout=15_000)
 
-Server = Callable[[str], str]  # an app's path, from the repository's root -> its address
+# Function from an app's path, relative to the repository's root, to its URL.
+Server = Callable[[str], str]
 
 
 @pytest.fixture(scope="session")
@@ -130,10 +131,11 @@ class Tab:
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
         self.page: Page | None = None
-        self.stayed = False  # whether the page has the document of the test before
+        # True if the page has the previous test's document.
+        self.stayed = False
 
     def fresh(self, *, stays: bool) -> Page:
-        """Return a page without history, storage, cookies or a document; with `stays` it may have the last one's."""
+        """Return a page without history, storage, cookies or a document; with `stays`, it may keep the last one."""
         if self.page is None:
             self.page = visitor(self.browser, viewport=SIZE, color_scheme="light").new_page()
         elif self.stayed and not stays:
@@ -166,7 +168,8 @@ class Tab:
         """Leave the page's document, without a way back."""
         page.goto("about:blank")
         protocol = page.context.new_cdp_session(page)
-        protocol.send("Page.resetNavigationHistory")  # it holds 50 entries: a full one would hide new ones
+        # The history holds 50 entries, and a full one would hide new entries.
+        protocol.send("Page.resetNavigationHistory")
         protocol.detach()
 
     def drop(self) -> None:

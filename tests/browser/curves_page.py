@@ -1,4 +1,4 @@
-"""What the browser tests of bands, grids and curves share."""
+"""Common parts of the browser tests of bands, grids and curves."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a reader sees on the first screen: every word of the page's text that is on it, in whatever shadow root."""
+"""Words that a reader sees on the first screen: all of the page's text on it, in every shadow root."""
 
 # A function of the stage's root for the scripts of tests: what stands under a phone's docked slider is not seen.
 WORDS_SEEN = """const wordsSeen = (root) => {

@@ -1,4 +1,4 @@
-"""What the browser tests of the live picture share: opening one, and where things are on it."""
+"""Common parts of the browser tests of the live picture: opening a picture, and positions on it."""
 
 from typing import Any
 

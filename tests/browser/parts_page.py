@@ -1,4 +1,4 @@
-"""What the browser tests of parts share: a page that shows the picture, the curves or the slider, as if just opened."""
+"""Common parts of the browser tests of parts: a page with the picture, curves or slider, as if just opened."""
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ Server = Callable[[str], str]
 
 
 def show(page: Page, server: Server, asked: str) -> None:
-    """Show what is asked for, such as "curves?case=hidden". On a page that shows something, that is put away first."""
+    """Show the part named by `asked`, such as "curves?case=hidden". A part already on the page is put away first."""
     address = server(APP)
     if not (page.url.startswith(address) and urlsplit(page.url).path == "/"):
         page.goto(address)
@@ -21,6 +21,7 @@ def show(page: Page, server: Server, asked: str) -> None:
         field.press("Enter")
     expect(page.get_by_text("Nothing is shown.")).to_be_visible(timeout=20_000)
     expect(page.locator(".dpviz-live, .dpviz-epsilon")).to_have_count(0)
-    page.evaluate("history.replaceState(null, '', '/')")  # it may name a step, which the next picture would take
+    # The URL may name a step, which the next picture would take.
+    page.evaluate("history.replaceState(null, '', '/')")
     field.fill(asked)
     field.press("Enter")

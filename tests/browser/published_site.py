@@ -6,7 +6,8 @@ from dpviz.methods import CATALOGUE
 from dpviz.publishing.plan import ACROSS_KNOBS, COURSE, PagePlan, SitePlan, default_plan
 from tests.publishing.conftest import SHOWN, shown
 
-FIRST, OPENED = next(iter(CATALOGUE)), "dpm"  # methods: with modes; with several sets, which tests open by themselves
+# Methods: FIRST has modes, and OPENED has several data sets, which tests open by themselves.
+FIRST, OPENED = next(iter(CATALOGUE)), "dpm"
 STOPS = ("1", "2")
 
 

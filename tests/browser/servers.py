@@ -1,4 +1,4 @@
-"""Servers that tests start: an app's, one beside it for what must not happen to that, and one of files."""
+"""Servers that tests start: an app's server, a second one for tests that would harm the first, and a file server."""
 
 import os
 import socket
@@ -86,7 +86,8 @@ class Apart:
         for place in (self.course, self.home, self.temporary):
             place.mkdir(exist_ok=True)
         self.address = ""
-        self.logs: list[Path] = []  # one of each start
+        # One log for each start.
+        self.logs: list[Path] = []
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

@@ -21,12 +21,14 @@ pytestmark = pytest.mark.browser
 
 APP = "app.py"
 PAGE = "convergent_kmeans"
-SLOW = 60_000  # ms; a first picture on a busy machine
+# Milliseconds for a first picture on a busy machine.
+SLOW = 60_000
 
 Server = Callable[[str], str]
 
 NARROW: ViewportSize = {"width": 360, "height": 780}
-ZOOMED: ViewportSize = {"width": 853, "height": 667}  # to 150 %
+# Viewport at a zoom of 150 %.
+ZOOMED: ViewportSize = {"width": 853, "height": 667}
 
 
 def picture_of(page: Page) -> Locator:
@@ -39,7 +41,8 @@ def picture_of(page: Page) -> Locator:
 def opened(page: Page, server: Server, query: str = "") -> Locator:
     """Open convergent k-means and return its picture; unless asked, few records at a tab that computes nothing."""
     tab = "" if "tab=" in query else "&tab=read"
-    tab += "" if "audience=" in query else "&audience=curator"  # a link that names the tab alone opens there
+    # A link that names only the tab opens at that tab.
+    tab += "" if "audience=" in query else "&audience=curator"
     tab += "" if re.search(r"(^|&)n=", query) else "&n=300"
     page.goto(f"{server(APP)}/{PAGE}?{query}{tab}")
     return picture_of(page)
@@ -111,7 +114,8 @@ def press(page: Page, picture: Locator, name: str, *keys: str) -> None:
 
 def go_to(picture: Locator, frame: int, label: str | re.Pattern[str]) -> None:
     """Move the scrubber to a frame (negative: from the end) and check that it is the one meant."""
-    staged = "staged" in (picture.get_attribute("class") or "")  # its slider stands in the column of words
+    # A staged picture has its slider in the column of words.
+    staged = "staged" in (picture.get_attribute("class") or "")
     step = (picture.page if staged else picture).get_by_role("slider", name="Step", exact=True).first
     last = int(step.get_attribute("max") or 0)
     step.fill(str(frame % (last + 1)))
@@ -137,7 +141,8 @@ def tables(picture: Locator) -> dict[str, list[list[str]]]:
 
 def choose_data(page: Page, title: str) -> None:
     """Choose an entry of the data list; a long list holds only what is near, so that the title is typed."""
-    page.mouse.move(0, 0)  # where the last option was, another element may show its help over the list
+    # At the last option's place, another element may show its help over the list.
+    page.mouse.move(0, 0)
     behind(page, "data")
     page.get_by_role("combobox", name="Data").click()
     page.keyboard.type(title)
@@ -179,7 +184,7 @@ def test_only_the_own_page_may_talk_to_the_server(
 
 
 def lightness(page: Page) -> float:
-    """Return how light the page's background is, from 0 to 1."""
+    """Return the lightness of the page's background, from 0 to 1."""
     background: str = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
     return sum(map(int, re.findall(r"\d+", background)[:3])) / (3 * 255)
 
@@ -248,7 +253,8 @@ def test_a_new_scene_glides_unless_the_reader_wants_no_motion(page: Page, server
     with redrawn(picture):
         page.get_by_role("slider", name="ε").first.press("ArrowRight")
     assert (page.evaluate("globalThis.glided") > 0) == (motion == "no-preference")
-    assert number(picture, "frames") == frames  # no step was taken
+    # No step was taken.
+    assert number(picture, "frames") == frames
 
 
 def test_a_link_takes_the_last_move_of_epsilon_along(page: Page, server: Server) -> None:

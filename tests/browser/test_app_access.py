@@ -18,11 +18,14 @@ from tests.browser.test_app import APP, SLOW, Server, layers, picture_of
 pytestmark = pytest.mark.browser
 
 PAGES = {path.stem for path in (ROOT / "pages").glob("*.py")}
-WITH_A_STAGE = [HOME, *CATALOGUE, "compare", "audit"]  # their own tests open them, and look for the same there
-COURSE = "learn"  # test_app_course looks for the same in every chapter
+# These pages' own tests open them and make the same checks.
+WITH_A_STAGE = [HOME, *CATALOGUE, "compare", "audit"]
+# test_app_course makes the same checks in every chapter.
+COURSE = "learn"
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PHONE = {"width": 360, "height": 780}
-COLORS = ["color-contrast", "link-in-text-block"]  # the rules on what a color scheme can change
+# Rules about properties that a color scheme can change.
+COLORS = ["color-contrast", "link-in-text-block"]
 # What is Streamlit's own and not ours to mend, as exactly as it can be said: (rule, part of the element's HTML).
 STREAMLITS: tuple[tuple[str, str], ...] = ()
 
@@ -33,7 +36,8 @@ def settled(page: Page) -> None:
     page.wait_for_function(
         "() => !document.querySelector('[data-testid=stApp][data-test-script-state=running]')", timeout=SLOW
     )
-    page.wait_for_timeout(400)  # pictures are drawn, colors have faded over
+    # By then, pictures are drawn and colors have faded over.
+    page.wait_for_timeout(400)
 
 
 # Whether the app is light, or dark, and no color is on its way any more.
@@ -47,12 +51,13 @@ FADED = """(dark) => {
 def faded(page: Page, *, dark: bool) -> None:
     """Wait until the page is in the colors of a scheme."""
     page.wait_for_function(FADED, arg=dark, timeout=SLOW)
-    page.wait_for_timeout(100)  # what follows the app's own colors
+    # Parts of the page that follow the app's own colors need this time.
+    page.wait_for_timeout(100)
     page.wait_for_function(FADED, arg=dark, timeout=SLOW)
 
 
 def violations(page: Page, context: str | None = None, **options: object) -> list[str]:
-    """Return what axe-core calls serious or critical, one line for each element; `context` is a selector."""
+    """Return the violations that axe-core rates serious or critical, one line per element; `context` is a selector."""
     found: list[dict[str, Any]] = page.evaluate(
         "([context, options]) => axe.run(context ?? document, options).then((result) => result.violations)",
         [context, {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}, **options}],
@@ -90,7 +95,8 @@ SMALL = """([least, parts]) => {
   return found;
 }"""
 NARROW_TARGET, TARGET = 44, 24  # CSS pixels
-PARTS = ", ".join(  # of Streamlit's widgets, which are pressed as a whole, and what shows only under a mouse
+# Parts of Streamlit's widgets that are pressed as a whole, and parts that show only under a mouse.
+PARTS = ", ".join(
     f"[data-testid={name}]"
     for name in ("stSidebar", "stNumberInput", "stSelectbox", "stSlider", "stElementToolbar", "stTabsScrollRight")
 )
@@ -116,9 +122,11 @@ def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     faded(page, dark=False)
     found = {"light": violations(page), **({} if tabs == "open" else tabs_violations(page))}
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")  # the app follows, without being loaded again
+    # The app follows without a reload.
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     faded(page, dark=True)
-    found["dark"] = violations(page, runOnly={"type": "rule", "values": COLORS})  # names, roles and order are the same
+    # Names, roles and order are the same in both schemes.
+    found["dark"] = violations(page, runOnly={"type": "rule", "values": COLORS})
     found["small"] = page.evaluate(SMALL, [TARGET, PARTS])
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(500)
@@ -173,7 +181,8 @@ MOVING = """() => {
   walk(document);
   return [...new Set(found)];
 }"""
-ACCENTS = ["rgb(27, 35, 48)"]  # the primary color of config.toml: borders of lists that have the focus
+# The primary color of config.toml: borders of lists that have the focus.
+ACCENTS = ["rgb(27, 35, 48)"]
 MOST_STOPS = 120
 MOST_STOPS_IN_MENU = 20
 MOST_STOPS_TO_PICTURE = 10
@@ -197,7 +206,8 @@ def test_the_keyboard_reaches_every_control_and_a_way_past_the_menu_leads_to_the
 def all_reached(page: Page) -> None:
     """Reach every control by the Tab key, in the menus as well, and see each time where it is."""
     stops: list[dict[str, Any]] = []
-    page.get_by_test_id("stSkipToContent").first.focus()  # the first stop, which is seen above
+    # The first stop, which is checked above.
+    page.get_by_test_id("stSkipToContent").first.focus()
     page.keyboard.press("Tab")
     for _ in range(MOST_STOPS):
         stop = page.evaluate(FOCUSED, ACCENTS)
@@ -263,16 +273,19 @@ def past_the_menu(page: Page, picture: Locator) -> None:
     expect(page.get_by_role("slider", name="ε").first).to_have_attribute("aria-valuetext", re.compile("^ε 0.1,"))
     expect(finding).not_to_have_text(before, timeout=SLOW)
     expect(said).not_to_have_text(before, timeout=SLOW)
-    assert page.evaluate("window.said.length") <= 2  # not one for each value; a rerun may come late on a busy machine
+    # Not one message for each value. A rerun may come late on a busy machine.
+    assert page.evaluate("window.said.length") <= 2
     expect(said).to_have_text(finding.inner_text(), timeout=SLOW)
     page.evaluate("window.said.length = 0")
     page.get_by_role("radio", name="Everyone").click()
     page.wait_for_function("() => window.said.length > 0", timeout=SLOW)
-    assert page.evaluate("window.said[0]") == ""  # the curator's sentence is not the public's
+    # The public does not hear the curator's sentence.
+    assert page.evaluate("window.said[0]") == ""
     expect(page.get_by_role("radio", name="Everyone")).to_have_attribute("aria-checked", "true")
     page.get_by_role("radio", name="Curator").click()
     page.get_by_role("slider", name="ε").first.focus()
-    stops = 2  # the way past the menu, and the slider
+    # The skip link past the menu, and the slider.
+    stops = 2
     while (page.evaluate(FOCUSED, ACCENTS) or {}).get("tag") != "CANVAS":
         page.keyboard.press("Tab")
         stops += 1
@@ -303,7 +316,8 @@ def terms_open(page: Page) -> None:
     expect(meaning).to_be_visible()
     page.keyboard.press("Escape")
     expect(meaning).to_be_hidden()
-    expect(term).to_be_visible()  # the card stays open
+    # The card stays open.
+    expect(term).to_be_visible()
     place = term.bounding_box()
     assert place
     touch = page.context.new_cdp_session(page)
@@ -316,13 +330,13 @@ def terms_open(page: Page) -> None:
 
 
 def drawn_pixels(element: Locator) -> int:
-    """Return how many pixels of an element have another color than its corner."""
+    """Return the number of an element's pixels whose color differs from its corner."""
     image = np.asarray(Image.open(BytesIO(element.screenshot())).convert("RGB"))
     return int((image != image[0, 0]).any(axis=2).sum())
 
 
 def darkness(element: Locator) -> float:
-    """Return which share of an element's pixels is dark."""
+    """Return the share of an element's pixels that is dark."""
     image = np.asarray(Image.open(BytesIO(element.screenshot())).convert("L"))
     return float((image < 128).mean())
 
@@ -345,11 +359,13 @@ def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -
     assert drawn_pixels(lock) == 0
 
     page.emulate_media(forced_colors="none", media="print")
-    page.set_viewport_size({"width": 718, "height": 1000})  # A4 at 96 dots per inch, less its margins
+    # A4 at 96 dots per inch, less its margins.
+    page.set_viewport_size({"width": 718, "height": 1000})
     page.wait_for_timeout(300)
     for gone in ("[data-testid=stHeader]", "[data-testid=stSidebar]", ".st-key-dpviz-row button", "[role=tablist]"):
         assert not any(each.is_visible() for each in page.locator(gone).all()), f"{gone} is printed"
-    words = page.locator(".dpviz-claim .dpviz-word").all()  # they are buttons, and parts of sentences
+    # These words are buttons, and parts of sentences.
+    words = page.locator(".dpviz-claim .dpviz-word").all()
     assert words
     assert all(each.is_visible() for each in words), "a sentence is printed with a gap"
     for part in (".play", ".steps", ".who", ".count", ".more-layers", ".why"):

@@ -31,7 +31,8 @@ COUNTED = """const Plain = WebSocket;
     }
   };"""
 LATER = ("dpm", "morse", "nd_laplace", "source_target")
-QUIET = "tab=read&audience=curator"  # no work goes on behind the page
+# No work goes on behind the page.
+QUIET = "tab=read&audience=curator"
 # What comes ahead is what the rerun brings: tests/pages see to it on every page and in every mode, to the byte. That
 # it is drawn once is seen on one page; the others are left to long runs.
 PAGES = ("convergent_kmeans", *(pytest.param(name, marks=pytest.mark.slow) for name in LATER))
@@ -44,12 +45,12 @@ def other(page: Page) -> Page:
 
 
 def is_short_way(line: WebSocket) -> bool:
-    """Whether a socket is the picture's own."""
+    """Return True if a socket is the picture's own."""
     return "/dpviz-ahead/" in line.url
 
 
 def is_picture(message: str | bytes) -> bool:
-    """Whether a message is a picture: words end an answer, and bands come between."""
+    """Return True if a message is a picture. Words end an answer, and bands come between."""
     return isinstance(message, bytes)
 
 
@@ -90,14 +91,16 @@ def test_a_move_is_drawn_once_with_its_words_and_is_the_picture_of_its_link(
     assert "epsilon=1.2" in page.url
     many_moves(page, picture)
     scene, link = scene_of(picture), page.url
-    with line.expect_event("close"):  # a page that was left keeps none
+    # A page that was left keeps no connection.
+    with line.expect_event("close"):
         page.get_by_role("link", name="Audit", exact=True).first.click()
     page.goto("about:blank")
     page.goto(link)
     assert scene_of(picture_of(page)) == scene
 
 
-@pytest.mark.slow  # tests/pages have every mode come ahead, and both at once come below
+# Long runs only: tests/pages have every mode come ahead, and both modes at once come below.
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["published", "dplloyd"])
 def test_every_mode_comes_ahead(page: Page, server: Server, mode: str) -> None:
     with page.expect_websocket(is_short_way) as opening:
@@ -128,7 +131,8 @@ def test_two_pictures_come_one_after_the_other(page: Page, server: Server) -> No
         expect(picture).to_have_attribute("data-dpviz-scene", scene, timeout=SLOW)
 
 
-@pytest.mark.slow  # tests/pages have no other way, and a line that was cut is opened again below
+# Long runs only: tests/pages have no other way, and a test below opens a cut line again.
+@pytest.mark.slow
 def test_without_the_short_way_the_rerun_brings_the_picture(other: Page, server: Server) -> None:
     other.route_web_socket(WAY, lambda line: line.close())
     picture = opened(other, server, "epsilon=1")

@@ -23,7 +23,8 @@ def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: S
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None
-    canvas.click(position={"x": box["width"] * 0.5 + 12, "y": box["height"] * 0.5})  # a cluster in the box's middle
+    # A cluster in the middle of the box.
+    canvas.click(position={"x": box["width"] * 0.5 + 12, "y": box["height"] * 0.5})
     expect(field).not_to_have_value("5", timeout=SLOW)
     expect(page.get_by_text(EXACT)).to_be_visible(timeout=SLOW)
     noisy = ("Noisy (repaired)", "With noise for ε = 1 in all")
@@ -31,14 +32,17 @@ def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: S
         switch(page, name)
         expect(page.get_by_text(said)).to_be_visible(timeout=SLOW)
     shown = re.compile("[?&]attacked=published")
-    expect(page).to_have_url(shown)  # the tab ran without the picture
+    # The tab ran without the picture.
+    expect(page).to_have_url(shown)
     before = page.url
     page.get_by_role("slider", name="ε").first.press("ArrowRight")
     expect(page).not_to_have_url(before, timeout=SLOW)
-    expect(page).to_have_url(shown)  # and the picture without the tab
+    # The picture ran without the tab.
+    expect(page).to_have_url(shown)
 
 
-@pytest.mark.slow  # test_app_teach follows a link to a tab, and tests/pages those of home
+# Long runs only: test_app_teach follows a link to a tab, and tests/pages follow the links on the home page.
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "key"), [("Find one record in exact centers", "attack"), ("Guess who", "game")])
 def test_home_leads_to_the_attack_itself(page: Page, server: Server, words: str, key: str) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
@@ -46,9 +50,11 @@ def test_home_leads_to_the_attack_itself(page: Page, server: Server, words: str,
     page.get_by_role("button", name=words).click(timeout=SLOW)
     canvas = page.locator(f".dpviz-live[data-dpviz-key={key}][data-dpviz-drawn] canvas").first
     expect(canvas).to_be_in_viewport(ratio=0.9, timeout=SLOW)
-    page.wait_for_timeout(1_000)  # whatever is drawn above it later moves it no more
+    # Content drawn above the canvas later no longer moves it.
+    page.wait_for_timeout(1_000)
     expect(canvas).to_be_in_viewport(ratio=0.9)
     page.mouse.move(683, 100)
-    page.mouse.wheel(0, -5_000)  # the reader may leave at once
+    # The reader may leave at once.
+    page.mouse.wheel(0, -5_000)
     page.wait_for_timeout(500)
     expect(canvas).not_to_be_in_viewport(ratio=0.9)

@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 Server = Callable[[str], str]
 SLOW = 120_000  # ms
-SIZES = {(1366, 768): 0.33, (1280, 720): 0.33, (1920, 1080): 0.40, (390, 844): 0.37}  # px: least share of the stacks
+# Screen sizes in pixels, with the smallest share of the stacks.
+SIZES = {(1366, 768): 0.33, (1280, 720): 0.33, (1920, 1080): 0.40, (390, 844): 0.37}
 BROKEN = "Published k-means promised 1, but leaks at least 3.75: broken."
 WORDS = """() => {
   const words = [];

@@ -1,4 +1,4 @@
-"""The band of the strip of losses on a page: it grows while the page is idle, rests in a drag, and is the curator's."""
+"""The band of the strip of losses: it grows while the page is idle, rests in a drag, and is for the curator only."""
 
 import json
 from collections.abc import Iterator
@@ -13,11 +13,12 @@ from tests.browser.test_app import APP, SLOW, Server
 pytestmark = pytest.mark.browser
 
 STAGE = ".dpviz-stage"
-STARTING = 120_000  # ms: the background process imports what it needs, behind everything else
+# Milliseconds. The background process imports its dependencies, behind everything else.
+STARTING = 120_000
 
 
 class Line:
-    """What a page asks for by its short way, and what it hears of bands."""
+    """Requests that a page makes by its short way, and the bands that it receives."""
 
     def __init__(self, page: Page) -> None:
         self.asked: list[str] = []
@@ -35,12 +36,12 @@ class Line:
 
     @property
     def n_asked(self) -> int:
-        """How many bands were asked for."""
+        """Return the number of requested bands."""
         return sum(question.startswith("band:") for question in self.asked)
 
     @property
     def n_pictures(self) -> int:
-        """How many pictures were asked for."""
+        """Return the number of requested pictures."""
         return len(self.asked) - self.n_asked
 
 
@@ -90,7 +91,8 @@ def test_a_band_grows_while_the_page_is_idle_rests_in_a_drag_and_is_the_curators
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
-    before = None  # bands until ε has moved: on a busy machine many are asked for between two lines of this test
+    # Bands requested until ε has moved. On a busy machine, many are requested between two lines of this test.
+    before = None
     for i in range(25):
         page.mouse.move(box["x"] + box["width"] * (0.5 + 0.015 * i), box["y"] + box["height"] / 2)
         page.wait_for_timeout(80)

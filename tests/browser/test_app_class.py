@@ -17,11 +17,12 @@ from tests.browser.test_app_course import LAPTOP, PHONE
 pytestmark = pytest.mark.browser
 
 COIN = next(i for i, step in enumerate(classroom.STEPS) if step.name == "coin")
+# A picture's canvas color, and true if the picture is drawn for dark.
 BEHIND = """() => {
   const own = document.querySelector(".picture").shadowRoot ?? document;
   const picture = own.querySelector(".dpviz-live");
   return [getComputedStyle(picture).getPropertyValue("--dpviz-background"), picture.classList.contains("dark")];
-}"""  # of a picture: a color that its canvas takes, and whether it is drawn for it
+}"""
 WIDE = """() => [document.documentElement.scrollWidth, innerWidth]"""
 
 
@@ -63,7 +64,8 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
         context = visitor(browser, viewport=PHONE, has_touch=True, color_scheme=scheme)
         phone = context.new_page()
         phone.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-        phone.goto(f"{server(APP)}/class")  # a code is typed there, and where another one was wrong
+        # A phone types a code on this page, and again after a wrong code.
+        phone.goto(f"{server(APP)}/class")
         for typed in ("zzzzz", code.lower()):
             phone.get_by_label("Code of the class").fill(typed)
             phone.get_by_role("button", name="Join").tap()
@@ -78,7 +80,8 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
         expect(phone.locator(".dpviz-live[data-dpviz-drawn]")).to_be_visible()
         assert phone.evaluate(BEHIND) == (["rgb(14, 18, 24)", True] if at == 1 else ["rgb(247, 246, 242)", False])
         choice = phone.get_by_role("button", name=asked.ranges[2 if at else 0].words, exact=True)
-        if at == 2:  # by keyboard
+        # This reader uses the keyboard.
+        if at == 2:
             choice.focus()
             phone.keyboard.press("Enter")
         else:

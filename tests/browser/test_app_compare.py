@@ -22,7 +22,8 @@ FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('dplloyd', 'eugkm'))}" for 
 
 # px: least share of the screen that the five maps take together, and most words on the screen
 SIZES = {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 60)}
-PARTS = (".finding", ".maps", ".tool", ".thumb", ".why", ".seen")  # what must be seen whole; on a phone as well
+# Parts that must be seen whole, on a phone as well.
+PARTS = (".finding", ".maps", ".tool", ".thumb", ".why", ".seen")
 SEEN = (
     f"(parts) => {{ {WORDS_SEEN}"
     + """
@@ -75,7 +76,7 @@ def stage_of(page: Page) -> Locator:
 
 
 def fault(seen: dict[str, Any], width: int, height: int) -> str:
-    """Return what a first screen lacks, or nothing."""
+    """Return the fault of a first screen, or an empty string."""
     least, most = SIZES[width, height]
     for name, (left, top, right, bottom) in seen["places"].items():
         if left < -1 or top < -1 or right > width + 1 or bottom > height + 1:
@@ -135,7 +136,8 @@ def stays_in_reach(page: Page) -> None:
     """Scroll on a phone: ε is in a dock wherever its own slider is not to be seen."""
     page.set_viewport_size({"width": 390, "height": 844})
     stage = stage_of(page)
-    slider = stage.get_by_role("slider")  # the one that is there, as the other is not to be seen
+    # The visible slider: the other one is hidden.
+    slider = stage.get_by_role("slider")
     expect(slider).to_have_count(1)
     expect(stage.locator(".dock")).to_be_hidden()
     page.locator('[data-testid="stMain"]').evaluate("(main) => main.scrollTo(0, main.scrollHeight)")
@@ -185,7 +187,8 @@ def dragged(page: Page) -> None:
         assert spoken.startswith(now.replace("=", "").replace("  ", " ")), (spoken, now)
         assert all(number.rstrip("×") in spoken for number in numbers.split())
     at = stage.get_attribute("data-value")
-    expect(page).to_have_url(re.compile(rf"compare_at={at}"), timeout=SLOW)  # the page follows at rest
+    # The page follows when the slider rests.
+    expect(page).to_have_url(re.compile(rf"compare_at={at}"), timeout=SLOW)
 
     page.get_by_role("button", name="What may be compared?").click()
     expect(page.get_by_role("dialog")).to_contain_text("Choosing ε")
@@ -203,7 +206,8 @@ def test_a_map_leads_to_the_picture_of_its_run_on_its_own_page(
     stage.get_by_role("button", name=re.compile("^DPM, repaired")).click()
     expect(page).to_have_url(re.compile("chosen=dpm"), timeout=SLOW)
     expect(page.get_by_text("Chosen: DPM, repaired, ε = 1")).to_be_visible(timeout=SLOW)
-    page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)  # far below the fold
+    # The button is far below the fold.
+    page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
     expect(page).to_have_url(re.compile(r"/dpm\?.*noise_seed="), timeout=SLOW)
     box = picture_of(page).bounding_box()
     assert box is not None
@@ -211,7 +215,8 @@ def test_a_map_leads_to_the_picture_of_its_run_on_its_own_page(
     assert box["y"] + box["height"] <= size[1], "the whole picture is in sight"
 
 
-@pytest.mark.slow  # tests/pages stop a search, and test_app_audit stops runs in every run
+# Long runs only: tests/pages stop a search, and test_app_audit stops runs in every run.
+@pytest.mark.slow
 def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/compare?{FEW}&compare_runs=30&compare_grid=many")
     page.get_by_role("button", name="Stop", exact=True).click(timeout=SLOW)
@@ -242,7 +247,8 @@ def test_a_k_that_is_taken_stands_on_the_whole_page_and_stays(page: Page, server
     stage_of(page)
     menu = page.locator(".st-key-dpviz-more button").first
     slider = page.get_by_role("slider", name="Clusters k")
-    menu.click(timeout=SLOW)  # the browser knows the slider from now on, also where it does not draw it
+    # From now on the browser knows the slider, even if it does not draw it.
+    menu.click(timeout=SLOW)
     expect(slider).to_have_value("9")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Draw a private curve").click(timeout=SLOW)
@@ -253,7 +259,8 @@ def test_a_k_that_is_taken_stands_on_the_whole_page_and_stays(page: Page, server
     use.click()
     said = page.get_by_text(f"k = {k} was read off a private curve, which spent ε = 1.")
     expect(said).to_be_visible(timeout=SLOW)
-    page.get_by_role("tab", name="Numbers").click()  # another run, with which a closed menu sends what it knows
+    # Another script run, with which a closed menu sends its values.
+    page.get_by_role("tab", name="Numbers").click()
     # A link leaves out what is at its default: the tab, and a k that is the number of groups.
     expect(page).not_to_have_url(re.compile("compare_tab=|n_clusters=9"), timeout=SLOW)
     expect(page).to_have_url(re.compile("k_curve=1"))
@@ -267,7 +274,8 @@ def test_of_an_upload_everyone_sees_no_center_that_the_curator_saw(page: Page, s
     uploaded(page, server, csv())
     page.get_by_role("link", name="Compare", exact=True).first.click()
     stage = stage_of(page)
-    expect(stage.locator(".number").first).to_have_text(re.compile("×"), timeout=3 * SLOW)  # its center is drawn
+    # The map with this number has its center.
+    expect(stage.locator(".number").first).to_have_text(re.compile("×"), timeout=3 * SLOW)
     stage.get_by_role("button", name="Everyone", exact=True).click()
     expect(stage.get_by_role("button", name="Everyone", exact=True)).to_have_attribute(
         "aria-pressed", "true", timeout=SLOW

@@ -25,7 +25,8 @@ PLACES = """() => {
   return { hidden: main.scrollHeight - main.clientHeight, scrolled: main.scrollTop, below: learn.bottom - bar.top,
     bar: innerHeight - bar.bottom, wide: main.scrollWidth - main.clientWidth, room: canvas.height };
 }"""
-OURS = ".st-key-dpviz-learn"  # what differs between chapters
+# Part of the page that differs between chapters.
+OURS = ".st-key-dpviz-learn"
 LEAST_PICTURE = 120  # CSS pixels
 
 
@@ -36,7 +37,8 @@ def quiet(page: Page) -> None:
     )
     picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
     expect(picture).to_have_attribute("data-dpviz-drawn", re.compile("[1-9]"), timeout=SLOW)
-    page.wait_for_timeout(250)  # laid out
+    # Wait until the page is laid out.
+    page.wait_for_timeout(250)
 
 
 def on_one_screen(page: Page) -> None:
@@ -82,7 +84,8 @@ def test_chapters_by_keyboard(page: Page, server: Server, names: tuple[str, ...]
         page.keyboard.press("Enter")
         following = CHAPTERS[NAMES[index + 1]].title if index + 1 < len(NAMES) else END_TITLE
         expect(heading).to_have_text(following, timeout=SLOW)
-        expect(heading).to_be_focused()  # read out, and the next Tab is the chapter's own
+        # A screen reader reads the heading, and the next Tab reaches the chapter's own controls.
+        expect(heading).to_be_focused()
     if names == NAMES:
         assert violations(page) == []
     page.get_by_role("button", name="Contents").focus()

@@ -26,14 +26,17 @@ from tests.tools.compare.pdf import pages_of
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 N, N_CLUSTERS, N_RUNS = 1_500, 5, 10
-SOUTH, NORTH, WEST, EAST = 48.0, 48.3, 11.35, 11.8  # typed, degrees
-RUNS = 180_000  # ms: the runs give way to whatever else the machine does
+# Typed bounds, in degrees.
+SOUTH, NORTH, WEST, EAST = 48.0, 48.3, 11.35, 11.8
+# Milliseconds. The runs give way to the machine's other work.
+RUNS = 180_000
 SCREEN: ViewportSize = {"width": 1366, "height": 768}
 KEYS = ("dplloyd", "eugkm")
 KNOBS: dict[str, object] = {f"with_{key}": int(key in KEYS) for key in ENTRIES}
 KNOBS |= {"n_clusters": N_CLUSTERS, "compare_runs": N_RUNS, "aim_share": "0.5"}
 LINK = "&".join(f"{name}={value}" for name, value in KNOBS.items())
-PAGES = ("DPM", "Audit", "Compare")  # one of each kind that has records
+# One page of each kind that has records.
+PAGES = ("DPM", "Audit", "Compare")
 
 
 def city(seed: int = 25) -> bytes:
@@ -74,7 +77,8 @@ def mended(page: Page, content: bytes) -> None:
         page.keyboard.press("Tab")
         page.keyboard.type(str(high))
         page.keyboard.press("Enter")
-        page.wait_for_timeout(300)  # the run that takes the value
+        # Wait for the script run that takes the value.
+        page.wait_for_timeout(300)
     whole, n_left_out, _ = table_of(content)
     assert min(len(whole), n_left_out) > 50
     page.get_by_role("button", name=f"Drop these {n_left_out} rows").click(timeout=SLOW)
@@ -107,13 +111,15 @@ def check_data(text: str, answer: str, content: bytes, told: Decision) -> None:
     first, epsilon = told.first, told.epsilon
     assert f"cost in half of the runs: {epsilon:g}, with {ENTRIES[first].name}" in answer
     assert answer in plain
-    ((run, cost, *_, seed),) = table_after(text, "Pinned runs")[1:]  # not the one that was only looked at
+    # The run that was only looked at is not pinned.
+    ((run, cost, *_, seed),) = table_after(text, "Pinned runs")[1:]
     assert run == f"{ENTRIES[KEYS[0]].name}, ε = 1"
     (row,) = [row for row in told.made[KEYS[0], 1.0] if row["noise_seed"] == int(seed)]
     assert float(cost) == pytest.approx(row["inertia"] / told.floor, abs=0.0051, rel=0.006)
 
 
-@pytest.mark.slow  # tests/pages hold a paper against the same oracle, and test_app_story goes from a file to its paper
+# Long runs only: tests/pages hold a paper against the same oracle, and test_app_story goes from a file to its paper.
+@pytest.mark.slow
 def test_a_table_becomes_a_paper_to_sign_and_a_link(page: Page, browser: Browser, server: Server) -> None:
     content = city()
     page.set_viewport_size(SCREEN)
@@ -161,7 +167,8 @@ def test_a_table_becomes_a_paper_to_sign_and_a_link(page: Page, browser: Browser
     theirs.goto(link)
     expect(theirs.get_by_text("not have this link")).to_be_visible(timeout=SLOW)
     give(theirs, content)
-    stage_of(theirs)  # columns, bounds and what happens to gaps are the link's
+    # Columns, bounds and the handling of gaps come from the link.
+    stage_of(theirs)
     for title in PAGES:
         go(theirs, title)
     stage_of(theirs)

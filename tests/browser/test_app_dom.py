@@ -1,6 +1,6 @@
-"""Every selector into Streamlit's private page meets something on some page: a new version breaks them one by one.
+"""Every selector into Streamlit's private page matches an element of some page: new versions break them one by one.
 
-What `tests/ui/test_streamlit_dom.py` finds by name alone may still have moved: a child that is no child any more.
+An element that `tests/ui/test_streamlit_dom.py` finds by name alone may still have moved out of its parent.
 """
 
 import re
@@ -18,7 +18,8 @@ pytestmark = pytest.mark.browser
 
 SHEETS = ("style", "learn", "projector")
 PRIVATE = re.compile(r"data-testid|data-baseweb|\.st[A-Z]")
-PRESSED = {'.stApp [data-testid$="Active"]'}  # a button of a group that is pressed: looked for by its name alone
+# A pressed button of a group, for which the test looks only by name.
+PRESSED = {'.stApp [data-testid$="Active"]'}
 # The parts of a sheet's selectors, of all rules, without what a pointer or the keyboard must do first.
 PARTS = """(text) => {
   const sheet = new CSSStyleSheet();

@@ -26,7 +26,8 @@ def click_a_node(page: Page, chart: Locator, rows: tuple[float, ...]) -> None:
     for row in rows:
         for x in range(10, int(box["width"]) - 10, 8):
             page.mouse.move(box["x"] + x, box["y"] + row * box["height"])
-            page.wait_for_timeout(20)  # a frame, in which the picture sees what is under the pointer
+            # A frame, in which the picture finds the mark under the pointer.
+            page.wait_for_timeout(20)
             if chart.get_attribute("data-dpviz-lifted") == "node":
                 page.mouse.down()
                 page.mouse.up()
@@ -67,10 +68,13 @@ def test_the_scrubber_goes_level_by_level_and_a_click_on_the_tree_or_on_a_cut_lo
     node = re.search(r"node=(\d+)", page.url)
     assert node
     same = re.compile(rf"node={node[1]}(&|$)")
-    page.keyboard.press("Escape")  # the menu with the table lies over the picture
+    # The menu with the table covers the picture.
+    page.keyboard.press("Escape")
     expect(page.locator(".dpviz-live.staged .layers").first).to_be_hidden()
-    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")  # out from under what stays in view
-    for place in (0.15, 0.75, 0.3, 0.6):  # one of these may be a cut of the subset that is looked into already
+    # Scroll out from under the parts that stay in view.
+    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
+    # One of these may be a cut of the subset that is already open.
+    for place in (0.15, 0.75, 0.3, 0.6):
         click_a_node(page, picture, (place,))
         with suppress(NothingCame):
             page.wait_for_url(lambda url: not same.search(url), timeout=1500)

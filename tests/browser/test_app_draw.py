@@ -18,12 +18,13 @@ def opened(
     page.goto(f"{server('app.py')}/{name}?{query}&{QUIET}")
     picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
     expect(picture).to_have_attribute("data-dpviz-drawn", re.compile(r"\d+"), timeout=60_000)
-    settled(page)  # a page is made in several goes, and what a reader does in between can be lost
+    # A page is built in several passes, and a reader's action in between can be lost.
+    settled(page)
     return picture
 
 
 def at(picture: Locator, across: float, down: float) -> tuple[float, float]:
-    """Return where in the window a share of the picture's size is."""
+    """Return the position in the window of a share of the picture's size."""
     box = picture.locator("canvas").bounding_box()
     assert box is not None
     return box["x"] + across * box["width"], box["y"] + down * box["height"]
@@ -53,18 +54,22 @@ def test_points_are_added_moved_deleted_and_taken_back_by_hand_and_by_keyboard_b
     picture = opened(page, server)
     counted(page, 12)
     spray = picture.get_by_role("button", name="Spray")
-    expect(spray).to_have_attribute("aria-pressed", "true")  # it begins in hand
+    # Spray is the selected tool at first.
+    expect(spray).to_have_attribute("aria-pressed", "true")
     picture.get_by_role("button", name="Draw: click adds").click()
     page.mouse.click(*at(picture, 0.3, 0.3))
     counted(page, 13)
     drag(page, picture, (0.3, 0.3), (0.25, 0.75))
     picture.get_by_role("button", name="Erase").click()
-    drag(page, picture, (0.2, 0.2), (0.4, 0.2), (0.4, 0.4), (0.2, 0.4))  # where it was
+    # Erase at the point's old place.
+    drag(page, picture, (0.2, 0.2), (0.4, 0.2), (0.4, 0.4), (0.2, 0.4))
     page.wait_for_timeout(1000)
     counted(page, 13)
-    drag(page, picture, (0.2, 0.65), (0.35, 0.65), (0.35, 0.85), (0.2, 0.85))  # where it is
+    # Erase at the point's new place.
+    drag(page, picture, (0.2, 0.65), (0.35, 0.65), (0.35, 0.85), (0.2, 0.85))
     counted(page, 12)
-    for n in (13, 13, 12):  # the deletion, the move, the point
+    # Undo the deletion, the move and the point.
+    for n in (13, 13, 12):
         picture.get_by_role("button", name="Undo").click()
         counted(page, n)
         page.wait_for_timeout(500)
@@ -72,12 +77,14 @@ def test_points_are_added_moved_deleted_and_taken_back_by_hand_and_by_keyboard_b
     assert "data=draw&drawing=one" in page.url
 
     erase = picture.get_by_role("button", name="Erase")
-    if erase.get_attribute("aria-pressed") != "true":  # it may still be in hand
+    # Erase may still be the selected tool.
+    if erase.get_attribute("aria-pressed") != "true":
         erase.click()
     drag(page, picture, (0.05, 0.05), (0.99, 0.05), (0.99, 0.99), (0.05, 0.99))
     counted(page, 0)
     behind(page, "data")
-    page.get_by_role("button", name="Undo", exact=True).first.click()  # an emptied drawing has a way back
+    # An emptied drawing can be undone.
+    page.get_by_role("button", name="Undo", exact=True).first.click()
     page.keyboard.press("Escape")
     counted(page, 12)
 
@@ -86,12 +93,14 @@ def test_points_are_added_moved_deleted_and_taken_back_by_hand_and_by_keyboard_b
     picture.get_by_role("button", name="Class 3").click()
     page.mouse.move(*at(picture, 0.3, 0.3))
     page.mouse.down()
-    expect(picture).to_have_attribute("data-dpviz-points", re.compile("1[7-9]|[2-9][0-9]"))  # as long as it is held
+    # Points appear as long as the button is held.
+    expect(picture).to_have_attribute("data-dpviz-points", re.compile("1[7-9]|[2-9][0-9]"))
     page.mouse.up()
     n = int(picture.get_attribute("data-dpviz-points") or 0)
     counted(page, n, "2 known classes")
 
-    switch(page, "Everyone")  # who neither draws nor selects
+    # The Everyone view neither draws nor selects.
+    switch(page, "Everyone")
     expect(picture.locator(".tools")).to_be_hidden(timeout=15_000)
     expect(picture).not_to_have_attribute("data-dpviz-points", re.compile("."))
 

@@ -31,7 +31,8 @@ from tests.browser.test_app import layers as stage_layers
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
-QUIET = "data=blobs&tab=read&audience=curator"  # no work goes on behind the page
+# No work goes on behind the page.
+QUIET = "data=blobs&tab=read&audience=curator"
 
 
 def menu(page: Page) -> Locator:
@@ -110,7 +111,8 @@ def test_every_file_is_saved_and_opens(page: Page, server: Server, tmp_path: Pat
     assert wrong == []
 
 
-@pytest.mark.slow  # tests/pages save every file of every page
+# Long runs only: tests/pages save every file of every page.
+@pytest.mark.slow
 def test_files_show_the_picture_as_it_stands(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{QUIET}&n=300")
     step = page.get_by_role("slider", name="Step")
@@ -155,7 +157,8 @@ def test_settings_bring_a_picture_back_after_everything_was_changed(page: Page, 
     assert page.get_by_role("slider", name="ε").first.get_attribute("aria-valuetext")
 
 
-@pytest.mark.slow  # of settings that belong to the page, in every run
+# Long runs only: settings that belong to the page are tested in every run.
+@pytest.mark.slow
 def test_settings_of_another_page_lead_there(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{QUIET}&n=700&epsilon=0.3&n_clusters=4&noise_seed=9&start_seed=2")
     wanted = scene_of(picture)
@@ -169,7 +172,8 @@ def test_settings_of_another_page_lead_there(page: Page, server: Server) -> None
     expect(picture_of(page)).to_have_attribute("data-dpviz-scene", wanted, timeout=SLOW)
 
 
-@pytest.mark.slow  # tests/pages bring drawings back on every page, and test_app_draw draws
+# Long runs only: tests/pages bring drawings back on every page, and test_app_draw draws.
+@pytest.mark.slow
 def test_a_drawing_comes_back_with_its_settings(page: Page, server: Server) -> None:
     picture = draw.opened(page, server, "data=draw&drawing=one&tab=read&audience=curator")
     picture.get_by_role("button", name="Draw: click adds").click()
@@ -201,13 +205,16 @@ def test_a_drawing_comes_back_with_its_settings(page: Page, server: Server) -> N
     assert code.split(b"drawn = np.array([")[1][:60] not in saved(page, "py")
 
 
-HOSTILE = {  # and what is said, never twice in a row; without a browser, tests/pages and tests/ui read many more
+# Hostile files and their messages, never the same message twice in a row. Without a browser, tests/pages and tests/ui
+# read many more.
+HOSTILE = {
     b"[" * 50_000: "is no JSON",
     b'{"format": "dpviz picture", "version": 1, "page": "<img src=x onerror=window.stolen=1>"}': "must be one of",
 }
 
 
-@pytest.mark.slow  # tests/pages and tests/ui refuse many more
+# Long runs only: tests/pages and tests/ui refuse many more.
+@pytest.mark.slow
 def test_wrong_settings_are_refused_and_the_session_goes_on(page: Page, server: Server) -> None:
     picture = draw.opened(page, server, "data=draw&drawing=one&tab=read&audience=curator")
     scene = scene_of(picture)

@@ -10,7 +10,8 @@ from tests.browser.test_app import opened, redrawn, unfold
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
-PATIENCE = 120_000  # ms; work of the lowest priority on a busy machine
+# Milliseconds for work of the lowest priority on a busy machine.
+PATIENCE = 120_000
 SMALL = "n=300&n_clusters=3"
 
 Server = Callable[[str], str]
@@ -22,7 +23,8 @@ def chart(page: Page, key: str) -> Locator:
     return found
 
 
-@pytest.mark.slow  # tests/pages have them in step, test_live_pairs steps two pictures
+# Long runs only: tests/pages have the two modes in step, and test_live_pairs steps two pictures.
+@pytest.mark.slow
 def test_two_modes_step_together(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{SMALL}&mode=both&tab=read&audience=curator")
     other = chart(page, "other")
@@ -33,7 +35,8 @@ def test_two_modes_step_together(page: Page, server: Server) -> None:
     assert picture.bounding_box()["y"] == other.bounding_box()["y"]  # type: ignore[index]
 
 
-@pytest.mark.slow  # a layer is hidden and shown in test_live and test_app_picture, where it stays while ε moves
+# Long runs only: test_live and test_app_picture hide and show a layer, and it stays there while ε moves.
+@pytest.mark.slow
 def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server: Server) -> None:
     picture = opened(page, server, f"{SMALL}&tab=read&audience=curator")
     step = page.get_by_role("slider", name="Step", exact=True)
@@ -50,4 +53,5 @@ def test_what_the_paper_rejects_is_drawn_when_it_is_asked_for(page: Page, server
     slider = page.get_by_role("slider", name="ε").first
     with redrawn(picture):
         slider.press("ArrowLeft")
-    expect(chip).to_have_attribute("aria-pressed", "true")  # what was asked for stays
+    # The requested layer stays.
+    expect(chip).to_have_attribute("aria-pressed", "true")

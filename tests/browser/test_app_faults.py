@@ -1,4 +1,4 @@
-"""What can go wrong outside of the app: a server is killed, and its page finds the next one."""
+"""Failures outside of the app: a server is killed, and its page finds the next one."""
 
 import re
 import time
@@ -27,8 +27,10 @@ def test_a_server_that_is_killed_in_a_run_comes_back_with_the_picture_of_the_url
     press(page, picture, "ε", "ArrowRight")
     expect(page).to_have_url(re.compile("epsilon=1.[1-9]"))
     page.get_by_role("slider", name="ε").first.press("ArrowRight")
-    apart.kill()  # in the middle of that run, or just after it
-    with page.expect_event("load", timeout=SLOW):  # the page asks again by itself, and takes its own address
+    # Kill the server in the middle of that run, or just after it.
+    apart.kill()
+    # The page asks again by itself, and takes its own URL.
+    with page.expect_event("load", timeout=SLOW):
         apart.start()
     picture = picture_of(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Convergent k-means", timeout=SLOW)
@@ -49,13 +51,15 @@ def test_a_server_that_is_killed_in_a_run_comes_back_with_the_picture_of_the_url
 
 
 @CADDY
-@pytest.mark.slow  # tests/ui/server has processes killed and started again, and a page finds its server again above
+# Long runs only: tests/ui/server has processes killed and restarted, and a page finds its server again above.
+@pytest.mark.slow
 def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(browser: Browser, tmp_path: Path) -> None:
     address, keeper = start_server("", tmp_path / "log", command=("dpviz", "serve", "--processes", "2"))
     readers = [visitor(browser, viewport=SIZE) for _ in range(2)]
     pages = [reader.new_page() for reader in readers]
 
-    lines: list[set[str]] = [set() for _ in pages]  # over which a picture comes ahead: each session's own
+    # Each session's own connections, over which a picture comes ahead.
+    lines: list[set[str]] = [set() for _ in pages]
     for page, own in zip(pages, lines, strict=True):
         page.on("websocket", lambda each, own=own: own.add(each.url) if "dpviz-ahead" in each.url else None)
 
@@ -64,7 +68,8 @@ def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(brows
         return [each.get("value", "") for each in cookies]
 
     try:
-        while len(set(homes())) < 2:  # a new reader's process is drawn
+        # A new reader's process is drawn at random.
+        while len(set(homes())) < 2:
             for reader in readers:
                 reader.clear_cookies()
                 reader.request.get(f"{address}/_stcore/health")
@@ -75,7 +80,8 @@ def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(brows
         before = homes()
         next(each for each in psutil.Process(keeper.pid).children() if "streamlit" in each.cmdline()).kill()
         end = time.monotonic() + SLOW / 1000
-        while sorted(map(len, lines)) != [1, 2] and time.monotonic() < end:  # until a picture has answered
+        # Wait until a picture has answered.
+        while sorted(map(len, lines)) != [1, 2] and time.monotonic() < end:
             pages[0].wait_for_timeout(100)
         assert sorted(map(len, lines)) == [1, 2], "one reader has another process now, the other one not"
         assert set(homes()) == {before[min(range(2), key=lambda number: len(lines[number]))]}
@@ -83,7 +89,8 @@ def test_of_two_processes_one_is_killed_and_its_readers_go_on_at_the_other(brows
             expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-connection-state", "CONNECTED")
             picture = picture_of(page)
             assert scene_of(picture) == scenes[number], "no reader has lost sight of it"
-            page.bring_to_front()  # no frames are drawn in a window behind others
+            # A browser draws no frames in a window behind others.
+            page.bring_to_front()
             press(page, picture, "ε", "ArrowRight")
             expect(page).to_have_url(re.compile(f"epsilon=1.[1-9].*noise_seed={number}"))
             expect(page.get_by_role("dialog")).to_have_count(0)

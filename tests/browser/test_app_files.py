@@ -18,7 +18,8 @@ from tests.browser.test_app_uploads import behind_data, bound
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
 PAGES = [*CATALOGUE, "compare", "audit"]
-FILES = {"first.csv": 200, "second.csv": 77}  # name -> rows
+# Rows by file name.
+FILES = {"first.csv": 200, "second.csv": 77}
 DROP = """async ([zone, name, content]) => {
   const data = new DataTransfer(), bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
   data.items.add(new File([bytes], name, {type: "text/csv"}));
@@ -106,7 +107,8 @@ def ask_for(page: Page, server: Server, name: str, ask: str, give: str, file: Pa
     expect_file(page, file)
 
 
-@pytest.mark.slow  # the test below asks by the button, test_app_uploads by the list
+# Long runs only: the test below asks by the button, and test_app_uploads asks by the list.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_file_is_there_on_every_page_by_every_way(
     page: Page, server: Server, files: dict[str, Path], name: str
@@ -131,7 +133,8 @@ def described(page: Page, server: Server, name: str, files: dict[str, Path]) -> 
 def replace_often(page: Page, files: dict[str, Path], times: int) -> None:
     for turn in range(times):
         file = files[list(files)[(turn + 1) % 2]]
-        GIVE[list(GIVE)[(turn + turn // 2) % 2]](page, file)  # each file by each way, in four turns
+        # Give each file by each way, in four turns.
+        GIVE[list(GIVE)[(turn + turn // 2) % 2]](page, file)
         expect_picture(page, file)
 
 
@@ -152,7 +155,8 @@ def test_a_file_is_replaced_under_its_picture_forgotten_when_it_is_taken_away_an
     expect(page.get_by_text("It stays in this session's memory, on every page")).to_have_count(0)
     choose(page, files["second.csv"])
     expect_file(page, files["second.csv"])
-    expect(page.get_by_text("Type both bounds of every feature")).to_be_visible()  # they went with the file
+    # The bounds went with the file.
+    expect(page.get_by_text("Type both bounds of every feature")).to_be_visible()
     bound(page, 0, 10)
     expect_picture(page, files["second.csv"])
     give_again(page, files["second.csv"], "chosen")
@@ -165,7 +169,8 @@ def give_again(page: Page, file: Path, give: str) -> None:
     page.reload()
     expect(page.get_by_text(re.compile("choose the same file that this link"))).to_be_visible(timeout=SLOW)
     GIVE[give](page, file)
-    expect_picture(page, file)  # with the link's columns and bounds
+    # The picture has the link's columns and bounds.
+    expect_picture(page, file)
     expect(page).to_have_url(re.compile(r"data=upload%3A[0-9a-f]+&"), timeout=SLOW)
     assert parse_qs(urlsplit(page.url).query)["data"] == data
 
@@ -175,7 +180,8 @@ def _late(route: Route) -> None:
     route.continue_()
 
 
-@pytest.mark.slow  # the test above replaces a few
+# Long runs only: the test above replaces a few files.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_no_file_of_a_hundred_is_lost_that_replaces_another(
     page: Page, server: Server, files: dict[str, Path], name: str
@@ -184,7 +190,8 @@ def test_no_file_of_a_hundred_is_lost_that_replaces_another(
     replace_often(page, files, 100 // len(PAGES) + 1)
 
 
-@pytest.mark.slow  # a test above asks one page
+# Long runs only: a test above asks one page.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_link_asks_for_its_file_after_a_reload_on_every_page(
     page: Page, server: Server, files: dict[str, Path], name: str

@@ -26,7 +26,8 @@ def test_every_page_is_in_the_catalogue() -> None:
     assert set(PAGES) <= set(CATALOGUE)
 
 
-@pytest.mark.slow  # of one page, test_app_faults asks in every run
+# Long runs only: test_app_faults asks one page in every run.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_first_request_to_a_fresh_server_may_be_a_deep_link(page: Page, tmp_path: Path, name: str) -> None:
     address, process = start_server(APP, tmp_path / "log")
@@ -46,7 +47,8 @@ def test_the_first_request_to_a_fresh_server_may_be_a_deep_link(page: Page, tmp_
     assert "Traceback" not in (tmp_path / "log").read_text(encoding="utf-8", errors="replace")
 
 
-@pytest.mark.slow  # tests/pages open the links of moved pages, and test_app_share and test_app_decision open them here
+# Long runs only: tests/pages open the links of moved pages, and test_app_share and test_app_decision open them here.
+@pytest.mark.slow
 def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, server: Server, browser: Browser) -> None:
     picture = opened(page, server, "n_clusters=5&noise_seed=40&start_seed=2")
     press(page, picture, "ε", "ArrowRight", "ArrowRight", "ArrowRight")
@@ -80,14 +82,17 @@ def test_a_moved_page_s_address_shows_the_same_picture_elsewhere(page: Page, ser
     again = picture_of(other)
     assert scene_of(again) == scene_of(picture)
     expect(again).to_have_attribute("data-dpviz-frame", "1")
-    expect(other).to_have_url(re.compile(r"&frame=2$"))  # written again after the first run
+    # The page writes the URL again after the first run.
+    expect(other).to_have_url(re.compile(r"&frame=2$"))
     assert query_of(other) == {**state, "frame": "2"}
     other.get_by_role("slider", name="Step", exact=True).press("End")
-    expect(other).not_to_have_url(re.compile("frame="))  # where it opens by itself
+    # This is the frame at which the picture opens by itself.
+    expect(other).not_to_have_url(re.compile("frame="))
     context.close()
 
 
-@pytest.mark.slow  # tests/pages ask for the same of every page
+# Long runs only: tests/pages make the same check on every page.
+@pytest.mark.slow
 def test_secret_noise_leaves_no_seed_in_the_address(page: Page, server: Server) -> None:
     picture = opened(page, server, "noise_seed=5")
     assert query_of(page)["noise_seed"] == "5"

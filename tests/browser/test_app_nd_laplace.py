@@ -20,12 +20,15 @@ def test_the_slider_moves_the_picture_and_epsilon_keeps_its_distance(page: Page,
     with redrawn(picture):
         page.get_by_role("slider", name=re.compile("ε within the radius")).press("ArrowRight")
     expect(said).to_contain_text("Everyone lands 1.7 km away on average")
-    expect(page).to_have_url(re.compile("epsilon=1.2(&|$)"))  # the page has followed
-    page.get_by_role("slider", name="Clusters k").press("ArrowRight")  # in the open tab: the picture does not run again
+    # The page has followed.
+    expect(page).to_have_url(re.compile("epsilon=1.2(&|$)"))
+    # The slider is in the open tab: the picture does not run again.
+    page.get_by_role("slider", name="Clusters k").press("ArrowRight")
     expect(page).to_have_url(re.compile("epsilon=1.2&.*n_clusters=7"))
 
 
-@pytest.mark.slow  # tests/pages play it, and a click in a picture is followed on other pages here
+# Long runs only: tests/pages play the game, and other tests here follow a click in a picture.
+@pytest.mark.slow
 def test_a_guess_in_the_game_is_scored(page: Page, server: Server) -> None:
     page.goto(f"{server(APP)}/nd_laplace?n=500&under=play")
     game = page.locator(".dpviz-live[data-dpviz-key='game']")

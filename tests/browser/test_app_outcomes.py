@@ -21,7 +21,8 @@ def opened(page: Page, server: Server) -> Locator:
 def test_runs_play_and_stop_only_when_asked_to_and_without_the_server(page: Page, server: Server) -> None:
     picture = opened(page, server)
     page.wait_for_timeout(1500)
-    expect(picture.locator(".frame-label")).to_have_text("Run 1 of 30")  # nothing moves by itself
+    # Nothing moves by itself.
+    expect(picture.locator(".frame-label")).to_have_text("Run 1 of 30")
     dots = page.locator(".dpviz-live[data-dpviz-key=outcome-dots]")
     expect(dots).to_have_attribute("data-dpviz-frame", "0", timeout=30_000)
     page.context.set_offline(True)

@@ -1,4 +1,4 @@
-"""What the picture answers: to ε in both modes, to the audience switch, to steps, zoom and isolation."""
+"""Changes to which the picture responds: ε in both modes, the audience switch, steps, zoom and isolation."""
 
 import re
 
@@ -22,7 +22,8 @@ from tests.browser.test_app import (
 
 pytestmark = pytest.mark.browser
 
-FIRST_ZONE, SECOND_ZONE = 3, 7  # frames: the start, then four phases of each iteration
+# Frames: the start, then four phases of each iteration.
+FIRST_ZONE, SECOND_ZONE = 3, 7
 
 
 def audience(page: Page, picture: Locator, label: str) -> None:
@@ -105,10 +106,12 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     expect(picture).to_have_attribute("data-dpviz-frame", re.compile("[2-9]"), timeout=5000)
     page.get_by_role("button", name="Pause").click()
     stopped = picture.get_attribute("data-dpviz-frame") or ""
-    page.wait_for_timeout(900)  # longer than a step of the play
+    # Longer than a step of the play.
+    page.wait_for_timeout(900)
     expect(picture).to_have_attribute("data-dpviz-frame", stopped)
     expect(chart).to_have_attribute("data-dpviz-frame", stopped)
-    expect(picture).to_have_attribute("data-dpviz-drawn", drawn or "")  # all of it without the server
+    # The picture did all of this without the server.
+    expect(picture).to_have_attribute("data-dpviz-drawn", drawn or "")
 
     # Zoom, frame and isolation stay while ε moves and a layer is hidden.
     go_to(picture, SECOND_ZONE, re.compile("Iteration 2: zone"))
@@ -118,7 +121,8 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     chip = picture.get_by_role("button", name="cluster 2", exact=True)
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "true")
-    page.wait_for_timeout(600)  # until the server knows of the isolation
+    # Wait until the server has the isolation.
+    page.wait_for_timeout(600)
     zoom = picture.get_attribute("data-dpviz-zoom") or ""
     assert float(zoom) > 2
     press(page, picture, "ε per step", "ArrowRight", "ArrowRight")

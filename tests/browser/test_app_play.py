@@ -22,7 +22,8 @@ def test_epsilon_is_scrubbed_played_and_stepped_without_the_server(page: Page, s
     picture = opened(page, server)
     main = page.locator(".dpviz-live[data-dpviz-key=picture]")
     before = int(main.get_attribute("data-dpviz-drawn") or 0)
-    page.get_by_role("slider", name="ε").first.press("ArrowRight")  # of the page: nothing is sent again
+    # The page's own ε: nothing is sent again.
+    page.get_by_role("slider", name="ε").first.press("ArrowRight")
     expect(main).to_have_attribute("data-dpviz-drawn", str(before + 1))
     expect(page).to_have_url(re.compile("epsilon=1.[1-9]"))
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
@@ -47,7 +48,8 @@ def test_epsilon_is_scrubbed_played_and_stepped_without_the_server(page: Page, s
     expect(picture).to_have_attribute("data-dpviz-drawn", "1")
 
 
-@pytest.mark.slow  # tests/pages have the play of every stop, and none of it for the public
+# Long runs only: tests/pages have the play of every stop, and no play for the public.
+@pytest.mark.slow
 def test_the_published_method_plays_its_steps_budget_and_the_public_sees_no_release_that_nobody_paid_for(
     page: Page, server: Server
 ) -> None:

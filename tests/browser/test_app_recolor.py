@@ -22,7 +22,8 @@ COLORS = """image => {
 }"""
 
 
-@pytest.mark.slow  # tests/stories recolor, and tests/pages see that the public gets no photograph
+# Long runs only: tests/stories recolor, and tests/pages check that the public gets no photograph.
+@pytest.mark.slow
 def test_a_photograph_stands_beside_itself_in_released_colors_and_the_public_sees_neither(
     page: Page, server: Server
 ) -> None:

@@ -10,7 +10,8 @@ from tests.browser.test_app import APP, SLOW, Server, behind, picture_of, scene_
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
-QUIET = "data=blobs&n=200&tab=read&audience=curator"  # no work goes on behind the page
+# No work goes on behind the page.
+QUIET = "data=blobs&n=200&tab=read&audience=curator"
 
 
 def inked(page: Page) -> float:
@@ -57,12 +58,14 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
     expect(wall).to_be_visible()
     assert wall.evaluate("image => image.getBoundingClientRect().height > 0.8 * innerHeight"), "from the last row"
     assert code.get_attribute("alt") == f"QR code of {copied}"
-    for _ in range(2):  # the wall, the menu
+    # Close the wall and the menu.
+    for _ in range(2):
         page.keyboard.press("Escape")
     switch(page, "Everyone")
     expect(page).to_have_url(re.compile("audience=public"), timeout=SLOW)
     behind(page, "more")
-    expect(page.get_by_label("Link to this picture")).to_have_value(page.url)  # not the curator's of before
+    # The curator's earlier link is gone.
+    expect(page.get_by_label("Link to this picture")).to_have_value(page.url)
     page.goto(f"{copied}&hide=knobs,tabs&size=projector&embed=true")
     assert scene_of(picture_of(page)) == scene
     expect(page.get_by_role("button", name="New noise")).to_be_visible(timeout=SLOW)
@@ -93,6 +96,7 @@ def test_menus_open_by_a_finger_on_a_slow_phone(browser: Browser, server: Server
         page.keyboard.press("Escape")
         expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
     page.get_by_test_id("stExpandSidebarButton").tap()
-    page.get_by_test_id("stSidebarCollapseButton").locator("button").tap()  # nothing of the page's bar lies over it
+    # Nothing in the page's bar covers the button.
+    page.get_by_test_id("stSidebarCollapseButton").locator("button").tap()
     expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport(timeout=SLOW)
     context.close()

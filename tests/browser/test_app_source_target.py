@@ -21,7 +21,8 @@ def test_steps_public_view_and_a_click_on_a_record(page: Page, server: Server) -
         switch(page, "Curator")
     go_to(picture, 0, "0: given")
     assert any(name.startswith("source record") for name in tables(picture))
-    page.keyboard.press("Escape")  # the menu with the table lies over the picture
+    # The menu with the table covers the picture.
+    page.keyboard.press("Escape")
     canvas = picture.locator("canvas").first
     box = canvas.bounding_box()
     assert box is not None

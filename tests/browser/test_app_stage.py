@@ -23,11 +23,13 @@ SIZES = {
     (1280, 720): (0.33, 100),
     (1920, 1080): (0.40, 100),
     (390, 844): (0.37, 60),
-    (844, 390): (0.24, 70),  # as much as its height leaves; the navigation is whole there
+    (844, 390): (0.24, 70),  # share limited by the height, with the whole navigation
 }
 PHONE = (390, 844)
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")  # change no place: each size is looked at in one
-PARTS = {  # what must be seen whole
+# Color schemes change no place, so each size is tested in one scheme.
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+# Parts that must be seen whole.
+PARTS = {
     "ε": ".epsilon",
     "finding": ".finding",
     "picture": "canvas",
@@ -96,7 +98,7 @@ def followed(page: Page) -> None:
 
 
 def fault(seen: dict[str, Any], width: int, height: int, limits: tuple[float, int] | None = None) -> str:
-    """Return what a first screen lacks, or nothing."""
+    """Return the fault of a first screen, or an empty string."""
     least, most = limits or SIZES[width, height]
     for name, place in seen["places"].items():
         if None in place:
@@ -158,7 +160,8 @@ def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> No
             expect(page.get_by_role("heading", level=1)).to_have_text(method.title, timeout=SLOW)
             picture_of(page)
             settled(page)
-        else:  # it opens with records of its own where no others were chosen
+        else:
+            # The page opens with its own records if no others were chosen.
             opened(page, server, name)
         check_screens(page, name, (PHONE, size))
         if name == "dpm":
@@ -235,7 +238,8 @@ def test_home_shows_its_question_its_picture_and_a_way_to_begin_on_one_screen(pa
 def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there(
     browser: Browser, server: Server
 ) -> None:
-    page = visitor(browser, viewport={"width": 1366, "height": 768}).new_page()  # which has the stage's script not yet
+    # A new page does not have the stage's script yet.
+    page = visitor(browser, viewport={"width": 1366, "height": 768}).new_page()
     held: list[Route] = []
     freed: list[bool] = []
     page.route(re.compile(r"/stage\.js"), lambda route: route.continue_() if freed else held.append(route))
@@ -258,13 +262,15 @@ def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there
     there = methods.bounding_box()
     assert there is not None
     assert abs(there["y"] - waiting["y"]) < 12, "it stays where it was"
-    page.goto(f"{server(APP)}/dpm?data=upload")  # no stage comes: none is waited for
+    # No stage comes, so the page waits for none.
+    page.goto(f"{server(APP)}/dpm?data=upload")
     expect(page.locator(".st-key-dpviz-form")).to_be_attached(timeout=SLOW)
     expect(first).to_be_hidden(timeout=8_000)
     page.context.close()
 
 
-@pytest.mark.slow  # methods' pages are made of the same pieces, which axe sees above; every chart of every tab here
+# Long runs only: methods' pages have the same parts, which axe sees above. This test opens every chart of every tab.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_axe_finds_nothing_serious_in_any_tab_of_any_method(page: Page, server: Server, name: str) -> None:
     opened(page, server, name)
@@ -311,7 +317,8 @@ def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audi
         page.mouse.move(box["x"] + (0.5 - 0.015 * step) * box["width"], y)
         page.wait_for_timeout(60)
         if page.evaluate("new Set(window.frames_seen.map(([scene]) => scene)).size") > 8:
-            break  # on a quiet machine
+            # A quiet machine gets here early.
+            break
     page.mouse.up()
     followed(page)
     frames = page.evaluate("() => window.frames_seen")
@@ -361,11 +368,13 @@ def step_back(page: Page) -> None:
 
 
 def test_epsilon_sweeps_once_on_a_first_visit_and_a_touch_ends_it(browser: Browser, server: Server) -> None:
-    page = browser.new_context(viewport=SIZE).new_page()  # of somebody who was never here
+    # The page of a visitor who was never here.
+    page = browser.new_context(viewport=SIZE).new_page()
     page.goto(f"{server(APP)}/dpm")
     picture_of(page)
     instrument = page.locator(".dpviz-instrument")
-    page.wait_for_function(EXACT, timeout=SLOW)  # at every frame: it is over in a moment
+    # Test at every frame, because the sweep is over in a moment.
+    page.wait_for_function(EXACT, timeout=SLOW)
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     page.keyboard.press("Tab")
     page.locator(".dpviz-instrument .reading").click()

@@ -1,7 +1,7 @@
-"""A table of people leaves the house, in a browser: bounds, methods, the smallest ε, one release, and next year's.
+"""A table of people leaves its owner, in a browser: bounds, methods, smallest ε, one release, and next year's release.
 
-The file has gaps, people far away, and units that are no multiples of each other. What a screen, a table or a paper
-says is held against the file's own rows and closed forms.
+The file has gaps, people far away, and units that are not multiples of each other. The test compares screens, tables
+and papers with the file's own rows and closed forms.
 """
 
 import csv
@@ -47,7 +47,8 @@ def clustered(page: Page, content: bytes) -> tuple[int, int]:
         page.keyboard.press("Tab")
         page.keyboard.type(f"{high:g}")
         page.keyboard.press("Enter")
-        page.wait_for_timeout(300)  # the run that takes the value
+        # Wait for the script run that takes the value.
+        page.wait_for_timeout(300)
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     n_used = sum(all(row[name] for name in BOUNDS) for row in rows)
     page.get_by_role("button", name=f"Drop these {len(rows) - n_used} rows").click(timeout=SLOW)
@@ -61,7 +62,7 @@ def n_outside(content: bytes) -> dict[str, int]:
 
 
 def odds(epsilon: float) -> int:
-    """Return how often in 100, rounded up, an attacker is right at most."""
+    """Return the largest number of times in 100, rounded up, that an attacker is right."""
     return math.ceil(100.0 / (1.0 + math.exp(-epsilon)) - 1e-9)
 
 
@@ -71,7 +72,8 @@ def release_step(page: Page) -> Locator:
     step.scroll_into_view_if_needed(timeout=SLOW)
     if step.locator("details").get_attribute("open") is None:
         step.locator("summary").click()
-    step.evaluate(UNFOLDED)  # a press on what is drawn again between its down and its up is no click
+    # An element that is redrawn between mouse down and mouse up gets no click.
+    step.evaluate(UNFOLDED)
     return step
 
 
@@ -91,7 +93,8 @@ def released(page: Page, sum_so_far: float) -> tuple[float, bytes, dict[str, obj
     expect(step).to_contain_text(f"ε = {total:g} in all")
     expect(step).to_contain_text(f"at most {odds(total)} in 100; ε = {total:g}")
     expect(step).to_contain_text(f"at most {odds(2 * total)} in 100; ε = {2 * total:g}")
-    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)  # nothing moves any more
+    # Wait until nothing moves.
+    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
     sure.locator("xpath=ancestor::label").click()
     expect(sure).to_be_checked()
     step.get_by_role("button", name="Release", exact=True).click(timeout=SLOW)
@@ -144,10 +147,12 @@ def test_a_table_is_released_once_and_next_year_goes_on_from_it(
     assert sha256(table).hexdigest() in json.dumps(sidecar)
     expect(page.get_by_text(f"1 release of these records: ε = {spent:g} in all")).to_be_visible(timeout=SLOW)
 
-    if size == "phone":  # its navigation is behind a button
+    # A phone's navigation is behind a button.
+    if size == "phone":
         page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_role("link", name="Compare", exact=True).locator("visible=true").last.click()
-    expect(page).to_have_url(re.compile("with_dplloyd=1.*aim_share=0.5"), timeout=SLOW)  # as it was left
+    # The page has its earlier settings.
+    expect(page).to_have_url(re.compile("with_dplloyd=1.*aim_share=0.5"), timeout=SLOW)
     page.get_by_role("tab", name="Report").click(timeout=SLOW)
     paper = saved(page, "Save as Markdown").decode().replace("\\", "")
     assert saved(page, "Save as PDF").startswith(b"%PDF-")

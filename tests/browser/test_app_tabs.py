@@ -40,8 +40,10 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
         expect(line_of(each)).to_be_attached(timeout=SLOW)
     page.wait_for_timeout(500)
     for each in (page, second):
-        expect(line_of(each)).to_be_hidden()  # neither has records of its own
-    page.bring_to_front()  # no frames are drawn in a window behind others
+        # Neither tab has its own records.
+        expect(line_of(each)).to_be_hidden()
+    # A browser draws no frames in a window behind others.
+    page.bring_to_front()
     give(page, content)
     picture_of(page)
     expect(page).to_have_url(re.compile("data=upload%3A"), timeout=SLOW)
@@ -49,7 +51,8 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
     expect(line_of(page)).to_have_text(tabs.HERE, timeout=SLOW)
     expect(line_of(second)).to_have_text(tabs.THERE, timeout=SLOW)
 
-    other = visitor(browser)  # another profile is another person
+    # Another profile is another person.
+    other = visitor(browser)
     theirs = other.new_page()
     theirs.goto(link)
     expect(theirs.get_by_text(beginning(tabs.LINKED))).to_be_visible(timeout=SLOW)
@@ -65,7 +68,8 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
     page.reload()
     expect(page.get_by_text(beginning(tabs.RELOADED))).to_be_visible(timeout=SLOW)
     expect(page.get_by_text(beginning(tabs.LINKED))).to_have_count(0)
-    page.evaluate("sessionStorage.setItem('dpviz:renewed', '1')")  # as the app does for a new session
+    # The app does the same for a new session.
+    page.evaluate("sessionStorage.setItem('dpviz:renewed', '1')")
     page.reload()
     expect(page.get_by_text(beginning(tabs.RESTARTED))).to_be_visible(timeout=SLOW)
     give(page, content)
@@ -81,11 +85,13 @@ def release(page: Page, content: bytes) -> None:
     stage = page.locator(".dpviz-stage")
     expect(stage.get_by_text("A teaching run, no release")).to_be_visible()
     behind_data(page, page.get_by_text(NOTHING))
-    page.keyboard.press("Escape")  # the form lies over the page
+    # The form covers the page.
+    page.keyboard.press("Escape")
     release_step(page)
     button = page.get_by_role("button", name="Release", exact=True)
     expect(button).to_be_disabled()
-    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)  # nothing moves any more
+    # Wait until nothing moves.
+    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
     page.get_by_text("I release it").click()
     expect(button).to_be_enabled(timeout=SLOW)
     button.click()

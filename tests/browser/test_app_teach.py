@@ -47,7 +47,8 @@ def test_a_link_to_a_tab_opens_there_once_and_holds_nobody(page: Page, server: S
     page.goto(f"{server(APP)}/dpm?n=300&tab=worlds")
     tab = page.get_by_role("tab", name="Two worlds")
     expect(tab).to_be_in_viewport(ratio=1, timeout=SLOW)
-    page.wait_for_timeout(1500)  # whatever is drawn above it later moves it no more
+    # Content drawn above the tab later no longer moves it.
+    page.wait_for_timeout(1500)
     expect(tab).to_be_in_viewport(ratio=1)
     expect(page.locator("[data-dpviz-key=worlds]")).to_be_in_viewport(timeout=SLOW)
     page.mouse.move(200, 300)

@@ -1,4 +1,4 @@
-"""What somebody brings leaves no trace: not in a file, not in a log, whatever is made of it."""
+"""A user's input leaves no trace in a file or a log, whatever the app makes of it."""
 
 import io
 import os
@@ -21,8 +21,10 @@ from tests.data.made import number_row, parquet, text_row, workbook
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 
-MARK = "zanzibar"  # in the file's name, a column's name and a cell
-NUMBER = 47.318294615  # in a cell: no other number of the app begins with these digits
+# Word in the file's name, in a column's name and in a cell.
+MARK = "zanzibar"
+# Number in a cell. No other number of the app begins with these digits.
+NUMBER = 47.318294615
 MARKS = (MARK.encode(), str(NUMBER)[:9].encode(), np.float64(NUMBER).tobytes(), np.float64(NUMBER / 100).tobytes())
 ROWS = np.column_stack([np.random.default_rng(0).uniform(20, 80, 60), np.random.default_rng(1).uniform(20, 80, 60)])
 ROWS[7] = NUMBER
@@ -100,10 +102,12 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
     for kind in kinds:
         give(page, TABLES[kind](), f"{MARK}.{kind}")
         if kind == kinds[0]:
-            bound(page)  # for the same columns of the other files, too
+            # The bounds apply to the same columns of the other files, too.
+            bound(page)
         picture = picture_of(page)
         expect(page.get_by_text(NOTHING)).to_be_visible()
-        if kind == "csv":  # what is made of a table does not depend on what it was read from
+        # The results of a table do not depend on its source.
+        if kind == "csv":
             with redrawn(picture):
                 page.get_by_role("button", name="New noise").click()
             files = {each: saved(page, each) for each in ("svg", "png", "html", "csv", "json", "py")}

@@ -13,7 +13,8 @@ SAID = re.compile(
 )
 
 
-@pytest.mark.slow  # clicks choose records in test_app_attack and test_app_source_target; tests/pages draw both worlds
+# Long runs only: clicks choose records in test_app_attack and test_app_source_target, and tests/pages draw both worlds.
+@pytest.mark.slow
 def test_a_click_chooses_the_record_and_the_clouds_follow(page: Page, server: Server) -> None:
     # One record on a place of its own in the middle: the click cannot miss it.
     link = "data=worst_case&n=200&n_centers=2&noise_seed=1&below=worlds&record=5&n_world_runs=100"

@@ -60,7 +60,8 @@ def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2)
         for box, value in ((lows.nth(i), low), (highs.nth(i), high)):
             box.fill(f"{value:g}")
             box.press("Enter")
-            page.wait_for_timeout(150)  # the run that takes the value begins
+            # Wait until the script run that takes the value begins.
+            page.wait_for_timeout(150)
             expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
 
 
@@ -105,7 +106,8 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
     query = parse_qs(urlsplit(page.url).query)
     assert re.fullmatch(r"upload:[0-9a-f]+", query["data"][0])
     expect(page.get_by_text(NOTHING)).to_be_visible()
-    page.keyboard.press("Escape")  # the table lies over the page
+    # The table covers the page.
+    page.keyboard.press("Escape")
     with redrawn(picture):
         page.get_by_role("button", name="New noise").click()
     nothing_of_the_curators_stays(page)
@@ -114,7 +116,8 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
     page.keyboard.press("Escape")
 
     link = page.url
-    for other, title in (("dpviz", TITLE), ("DPM", "DPM")):  # a page without the form forgets its widgets, not the data
+    # A page without the form forgets the form's widgets, not the data.
+    for other, title in (("dpviz", TITLE), ("DPM", "DPM")):
         page.get_by_role("link", name=other, exact=True).last.click()
         expect(page.get_by_role("heading", level=1)).to_have_text(title, timeout=SLOW)
         expect(page.get_by_text(re.compile("Data: people")).first).to_be_visible(timeout=SLOW)
@@ -130,13 +133,15 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
     page.locator("[data-testid=stFileUploader]").get_by_role("button", name=re.compile("remove|delete", re.I)).click()
     expect(page.get_by_text(re.compile("choose the same file that this link"))).to_be_visible(timeout=SLOW)
     give(page, content)
-    picture_of(page)  # columns and bounds are the link's
+    # Columns and bounds come from the link.
+    picture_of(page)
     expect(page).to_have_url(re.compile(digest))
     expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_have_count(0)
     assert parse_qs(urlsplit(page.url).query)["data"] == query["data"]
 
 
-@pytest.mark.slow  # test_app_traces gives a picture; without a browser, tests/pages and tests/data read many more
+# Long runs only: test_app_traces gives a picture. Without a browser, tests/pages and tests/data read many more.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "name"),
     [
@@ -203,7 +208,8 @@ def test_a_set_is_taken_from_the_gallery_on_every_width(page: Page, server: Serv
             page.get_by_role("button", name="Gallery", exact=True).click()
             pictures = page.locator(".dpviz-gallery img")
             expect(pictures).to_have_count(len(DATASETS), timeout=SLOW)
-            expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)  # nothing lies over the gallery
+            # Nothing covers the gallery.
+            expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
             assert pictures.evaluate_all("all => all.every((one) => one.complete && one.naturalWidth > 0)")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.get_by_role("button", name=f"Use {title}").click()

@@ -50,7 +50,8 @@ def test_a_frame_and_a_script_show_one_picture_in_somebody_elses_page(page: Page
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
     origin = address.rpartition("/")[0]
-    asked = "eps=1.9&data=moons&view=flat&audience=public"  # of the app's links, whose view is another one
+    # The app's links have these parameters, with a different view.
+    asked = "eps=1.9&data=moons&view=flat&audience=public"
     (tmp_path / "theirs.html").write_text(
         f"""<!doctype html><title>Theirs</title><meta http-equiv="Content-Security-Policy"
         content="default-src 'none'; script-src {origin}; frame-src {origin}">

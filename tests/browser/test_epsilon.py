@@ -52,7 +52,8 @@ def test_a_drag_sends_values_on_the_way_and_the_last_one_and_the_page_can_move_t
     for i in range(1, 30):
         page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (6 + 9 * i / 29) / 17, y)
         page.wait_for_timeout(30)
-    expect(slider).to_have_attribute("data-value", "14")  # the thumb was not pulled back by an answer
+    # No answer pulled the thumb back.
+    expect(slider).to_have_attribute("data-value", "14")
     seen = int((page.get_by_text("seen:").text_content() or "").removeprefix("seen: "))
     assert seen >= 4
     page.mouse.up()
@@ -83,7 +84,8 @@ def described(slider: Locator) -> None:
             apart_y = one["top"] >= other["bottom"] - 1 or other["top"] >= one["bottom"] - 1
             assert apart_x or apart_y
     strip, about = slider.get_by_role("listbox", name="Triangles mark real deployments."), slider.locator(".about")
-    strip.focus()  # one stop of the Tab key for all of them
+    # The triangles are one stop of the Tab key.
+    strip.focus()
     expect(about).to_contain_text("Wikimedia 2023")
     slider.page.keyboard.press("End")
     expect(slider.get_by_role("option", selected=True)).to_have_count(1)
@@ -110,7 +112,8 @@ def test_who_moved_last_decides() -> None:
     assert _last_mover(None, 6, None) == _Memory(6, 6, None)
     moved = _last_mover(_Memory(6, 6, None), 6, (9, 1.0))
     assert moved.index == 9
-    assert _last_mover(moved, 9, (9, 1.0)).index == 9  # a page that feeds the answer back
+    # A page that feeds the answer back.
+    assert _last_mover(moved, 9, (9, 1.0)).index == 9
     assert _last_mover(moved, 9, (10, 2.0)).index == 10
     overruled = _last_mover(moved, 2, (9, 1.0))
     assert overruled == _Memory(2, 2, 1.0)

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.browser
 FIREFOX = next(filter(None, map(shutil.which, ("firefox", "firefox-esr"))), None)
 START_SECONDS, SLOW_SECONDS = 90, 90
 WIDTH, HEIGHT = 1366, 768
-END = "\ue010"  # the key, as WebDriver writes it: from wherever the slider is, it leads to another value
+# The key as WebDriver writes it. It moves the slider to a different value from any position.
+END = "\ue010"
 # What is on the page, also inside of components: the first picture, and the slider of a page that has one.
 STATE = """(() => {
   const all = (selector, root = document) => [...root.querySelectorAll("*")].flatMap((one) => [
@@ -89,7 +90,7 @@ class Firefox:
         self.send("browsingContext.navigate", context=self.window, url=address, wait="complete")
 
     def state(self, *, focus: bool = False) -> dict[str, Any]:
-        """Return what is on the page; `focus` gives the slider the focus."""
+        """Return the contents of the page; `focus` gives the slider the focus."""
         script = STATE.replace("WANTED", str(focus).lower())
         found = self.send("script.evaluate", expression=script, target={"context": self.window}, awaitPromise=False)
         state: dict[str, Any] = json.loads(found["result"]["value"])
@@ -124,7 +125,8 @@ def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
 
 
 EVERY = ("", *CATALOGUE, *(name for name, page in ACROSS.items() if not page.group))
-KINDS = [name for name in EVERY if name not in [*CATALOGUE][1:-1]]  # methods' pages are made of the same pieces
+# The first and the last method only: methods' pages have the same parts.
+KINDS = [name for name in EVERY if name not in [*CATALOGUE][1:-1]]
 
 
 @pytest.mark.parametrize(
@@ -138,10 +140,12 @@ def test_pages_are_drawn_and_answer_in_firefox(firefox: Firefox, server: Server,
             lambda state: state.get("scene") and state["colors"] > 8 and state["inside"] and not state["wide"]
         )
         if "said" not in drawn:
-            assert name == "learn"  # it has no slider: the course asks first
+            # The course has no slider, because it asks first.
+            assert name == "learn"
             continue
         firefox.state(focus=True)
-        firefox.press(END)  # it may be drawn anew meanwhile, and then has no scene for a moment
+        # The slider may be redrawn meanwhile, and then has no scene for a moment.
+        firefox.press(END)
         firefox.wait(
             lambda state, drawn=drawn: (
                 state.get("scene") not in (None, drawn["scene"]) and state.get("said") not in (None, drawn["said"])

@@ -31,7 +31,9 @@ from tests.prepare import find_pip
 
 pytestmark = [pytest.mark.browser, pytest.mark.still]
 OWN = "noisy_means"
-HEADINGS = {"learn": next(iter(CHAPTERS.values())).title}  # of pages that open with something of their own
+# Headings of pages that open with their own content.
+HEADINGS = {"learn": next(iter(CHAPTERS.values())).title}
+# Ten lines: frame in, private labels out, picture.
 FRAME_TO_CLUSTERS = """
 import pandas as pd
 import dpviz
@@ -43,7 +45,7 @@ with dpviz.budget(epsilon=2.0, delta=1e-4) as spent:
     model = DPM(epsilon=2.0, bounds=data.box).fit(frame)
 print(model.guarantee_.proved.epsilon, spent.epsilon_spent, *model.feature_names_in_, len(model.predict(frame)))
 print("released center" in dpviz.show(model).svg)
-"""  # ten lines: frame in, private labels out, picture
+"""
 REQUIRED = "from importlib.metadata import requires; print(*requires('dpviz'), sep='\\n')"
 
 
@@ -120,7 +122,8 @@ def keep_machine_code(home: Path) -> None:
 @pytest.fixture(scope="module")
 def address(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = tmp_path_factory.mktemp("log") / "log"
-    own = str(ROOT / "docs" / "examples" / f"{OWN}.py")  # outside of the package
+    # The example is outside of the package.
+    own = str(ROOT / "docs" / "examples" / f"{OWN}.py")
     found, process = start_server(own, log, command=("dpviz", "run"), home=installed)
     yield found
     process.terminate()
@@ -197,7 +200,8 @@ def test_pages_show(page: Page, address: str, names: tuple[str, ...]):
     expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
     for name in sorted(names, key=lambda name: (name in ACROSS and bool(ACROSS[name].group), name)):
         title = CATALOGUE[name].title if name in CATALOGUE else ACROSS[name].title
-        if name in CATALOGUE or not ACROSS[name].group:  # it has a link of its own: nothing is loaded again
+        # The page has its own link, so nothing is loaded again.
+        if name in CATALOGUE or not ACROSS[name].group:
             page.get_by_role("link", name=SHORT.get(name, title), exact=True).first.click()
         else:
             page.goto(f"{address}/{name}")
@@ -208,7 +212,8 @@ def test_pages_show(page: Page, address: str, names: tuple[str, ...]):
         expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 
-@pytest.mark.slow  # tests/methods ask more of it, and a method in a file is opened below
+# Long runs only: tests/methods check more of it, and a test below opens a method from a file.
+@pytest.mark.slow
 def test_a_method_from_outside_has_a_page_with_a_slider_that_moves_its_picture(page: Page, address: str):
     page.goto(address)
     expect(page.get_by_role("link", name="One grid").first).to_be_visible(timeout=SLOW)
@@ -224,7 +229,8 @@ def test_a_method_in_a_file_opens_first_and_has_steps_many_runs_two_worlds_audit
     picture = picture_of(page)
     go_to(picture, 2, "Step 2 of 3")
     press(page, picture, "ε", "ArrowRight")
-    page.get_by_role("tab", name="Many runs").scroll_into_view_if_needed()  # they begin when somebody looks
+    # The runs begin when the tab is visible.
+    page.get_by_role("tab", name="Many runs").scroll_into_view_if_needed()
     expect(page.locator("[data-dpviz-key=outcomes]")).to_be_visible(timeout=SLOW)
     page.get_by_role("tab", name="Two worlds").click()
     expect(page.locator("[data-dpviz-key=worlds]")).to_be_visible(timeout=SLOW)

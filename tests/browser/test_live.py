@@ -26,7 +26,8 @@ def test_each_new_scene_is_drawn_once_and_an_equal_one_not_at_all(page: Page, se
     page.wait_for_timeout(600)
     assert number(picture, "drawn") == 4
     assert number(picture, "frames") == 0
-    assert page.url.endswith("?n=600&frames=7&seed=3")  # the address follows without filling the history
+    # The URL follows without filling the history.
+    assert page.url.endswith("?n=600&frames=7&seed=3")
     assert page.evaluate("history.length") == length
 
 
@@ -42,7 +43,8 @@ def test_a_legend_chip_hides_its_layer_and_steps_go_by_button_key_and_range(page
     assert chip.get_attribute("aria-pressed") == "true"
     assert pixels(picture) == before
     assert picture.locator(".chip[data-audience=curator] .lock").count() == 3
-    expect(picture.get_by_role("button", name="What may come out")).to_have_count(0)  # not in this frame
+    # The button is not in this frame.
+    expect(picture.get_by_role("button", name="What may come out")).to_have_count(0)
     picture.get_by_role("button", name="Last step").click()
     expect(picture.get_by_role("button", name="What may come out")).to_be_visible()
     picture.get_by_role("button", name="First step").click()

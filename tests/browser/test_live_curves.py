@@ -51,7 +51,8 @@ def test_cells_are_crisp_and_as_strong_as_their_value(page: Page, server: Server
     assert len(got) > 200
     for _, row, column, red, green, blue, alpha in got:
         assert alpha == pytest.approx(0.75 * value[row, column], abs=1.5), (row, column)
-        if alpha > 100:  # a canvas keeps few digits of a color that is nearly transparent
+        # A canvas keeps few digits of a color that is nearly transparent.
+        if alpha > 100:
             assert (red, green, blue) == pytest.approx(color, abs=3)
 
 
@@ -61,10 +62,12 @@ def test_bands_are_filled_between_their_edges_and_behind_lines(page: Page, serve
     x = line.arrays["xy"][0, 0, :, 0]
     middle, high = line.arrays["xy"][0, 0, :, 1], band.arrays["edges"][0, 0, :, 2]
     spots = [
-        *((x[v], middle[v]) for v in (4, 9)),  # on the line, which comes before the band in the scene
+        # Places on the line, which comes before the band in the scene.
+        *((x[v], middle[v]) for v in (4, 9)),
         *((x[v], high[v] * 0.8 + middle[v] * 0.2) for v in (4, 9)),
         *((x[v], high[v] + 0.03) for v in (4, 9)),
-        (x[6], middle[6] + 0.03),  # where the band is broken
+        # A place at the gap of the band.
+        (x[6], middle[6] + 0.03),
     ]
     listed = [[float(x), float(y)] for x, y in spots]
     body = f"const at = draw({{k: 1, x: .5, y: .5}}); return {listed}.map(([x, y]) => pixel(at.x(x), at.y(y)));"
@@ -165,7 +168,8 @@ def test_hovering_says_curve_band_and_cell(page: Page, server: Server) -> None:
     grid = page.locator(".dpviz-live[data-dpviz-key=grid]")
     box = grid.locator("canvas").bounding_box()
     assert box is not None
-    point(page, (box["x"] + 50, box["y"] + box["height"] - 60))  # the first cell, of value 255
+    # The first cell, with the value 255.
+    point(page, (box["x"] + 50, box["y"] + box["height"] - 60))
     assert grid.locator(".tip div").all_text_contents() == [
         "Counts",
         "iteration 0 to 0.6",
@@ -185,7 +189,8 @@ def test_tables_hold_bands_and_the_fullest_cells(page: Page, server: Server) -> 
         "low: cost (mm\u00b2)",
         "high: cost (mm\u00b2)",
     ]
-    expect(table.locator("tbody tr")).to_have_count(12)  # thirteen vertices, one of them broken
+    # Thirteen vertices, one of them broken.
+    expect(table.locator("tbody tr")).to_have_count(12)
     first = [float(text) for text in table.locator("tbody tr").first.locator("td").all_text_contents()]
     middle = 6 / 0.05 + 0.02
     assert first[1:] == pytest.approx([0.05, middle * 10**-0.2, middle * 10**0.25], rel=0.01)

@@ -67,7 +67,7 @@ def test_the_fog_of_cuts_widens_too_and_everyone_has_none(page: Page, server: Se
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("n", [900, 9_000])
 def test_records_lose_their_color_at_a_small_epsilon(page: Page, server: Server, theme: Any, n: int) -> None:
-    """Of the pixels of records alone, those nearer to gray than to any cluster's color; sprites and dots alike."""
+    """Count pixels of records that are nearer to gray than to any cluster's color, for sprites and dots alike."""
     body = """
       scene.layers = scene.layers.filter(({ kind, arrays }) => kind === "points" || arrays.drain);
       const dots = scene.layers.find(({ kind }) => kind === "ensemble");

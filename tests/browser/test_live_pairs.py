@@ -97,4 +97,5 @@ def test_a_message_carries_the_scene_and_not_the_script(page: Page, server: Serv
     other.on("request", lambda request: fetched.append(request.url.rsplit("/", 1)[-1]))
     opened(other, server)
     assert {"live.js", "live_draw.js"} <= set(fetched)
-    assert 10_000 < max(sizes) < 30_000  # the scene's bytes and the component's styles; the script has 80,000
+    # Bytes of the scene and of the component's styles. The script has 80,000 bytes.
+    assert 10_000 < max(sizes) < 30_000

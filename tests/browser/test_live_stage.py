@@ -27,7 +27,8 @@ WIDGET = """async ([packed, rest, esm]) => {
   script.default.render({ model, el: document.body.appendChild(document.createElement("div")) });
 }"""
 
-SIZE = {"width": 656, "height": 646}  # a box of 612 with its margins
+# A box of 612 pixels with its margins.
+SIZE = {"width": 656, "height": 646}
 # `mounted(scene, more)` is a stage's picture in a page of its own; `named(picture)` are its labels.
 PAGE = """
   document.body.innerHTML = "";
@@ -257,7 +258,8 @@ def test_layers_zoom_and_table_are_in_a_menu(page: Page, server: Server) -> None
     expect(menu).to_be_hidden()
     for unseen in (".title", ".scrubber"):
         expect(picture.locator(unseen)).to_have_count(0)
-    expect(picture.locator("figcaption")).to_be_hidden()  # it stands in the menu
+    # The caption is in the menu.
+    expect(picture.locator("figcaption")).to_be_hidden()
     before = picture.locator("canvas").evaluate("canvas => canvas.toDataURL()")
     page.get_by_role("button", name="More").click()
     expect(menu).to_be_visible()
@@ -327,7 +329,8 @@ def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, serve
     )
     assert slots == order.tolist() != sorted(slots)
     assert names == [f"Cluster {i + 1}" for i in order]
-    assert alone == 2  # order[2] is cluster 4
+    # order[2] is cluster 4.
+    assert alone == 2
     assert back is None, "the picture that comes back has the colors that it had: its own numbers"
     before = first.layers[0].arrays["group"][0]
     by_cluster = {color: {int(g) for g, c in zip(before, colors, strict=True) if c == color} for color in set(colors)}
@@ -355,7 +358,8 @@ def test_the_words_of_a_run_stand_beside_its_picture_in_a_notebook(page: Page, c
     numbers = [words["risk"]["text"], *([words["loss"]["text"]] if words["loss"] and words["strip"] else [])]
     expect(stage.locator(".numbers b")).to_have_text(numbers)
     assert stage.get_by_text("person (secret)").count() == int(curator)
-    if curator:  # the public sees no steps of DPM but the first and the last
+    # The public sees only the first and the last step of DPM.
+    if curator:
         stage.get_by_role("slider", name="Step").press("ArrowLeft")
         expect(stage.locator(".finding")).not_to_have_text(words["finding"])
         page.wait_for_function("() => Number.isInteger(window.told.frame)")

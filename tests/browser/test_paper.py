@@ -17,7 +17,8 @@ pytestmark = pytest.mark.browser
 MANY = {f"{key}{i}": [dict(row) for row in made.ROWS[key]] for key in "abc" for i in range(3)}
 
 
-SVG = (  # as large as the app's
+# As large as the app's picture.
+SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 390 360"><rect width="390" height="360" fill="none" '
     'stroke="#000"/></svg>'
 )

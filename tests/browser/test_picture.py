@@ -11,7 +11,8 @@ from tests.browser.apps.scenes import everything
 
 pytestmark = pytest.mark.browser
 
-HOME = "http://picture.test/"  # answered by `site`, below
+# Served by the fixture `site` below.
+HOME = "http://picture.test/"
 # Nothing inline, nothing from outside; a browser connects for JSON that a script imports.
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"
 PAGE = "<!doctype html><title>Two pictures</title><script type='module' src='page.js'></script><main></main>"
@@ -135,7 +136,8 @@ def test_the_slider_says_each_move_at_once_and_tells_the_page_when_the_picture_h
     name, (index, number) = site.evaluate("told[1]")
     assert (name, index) == ("moved", 2)
     site.evaluate("([data, number]) => slider.update({ ...data, index: 0, move: number })", [SLIDER, number])
-    assert slider.get_attribute("aria-valuetext") == "ε 0.5"  # the page has the last word
+    # The page has the last word.
+    assert slider.get_attribute("aria-valuetext") == "ε 0.5"
 
 
 def test_a_notebook_draws_what_python_sends_and_tells_it_the_step(site: Page) -> None:

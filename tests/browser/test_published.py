@@ -23,7 +23,8 @@ from tests.browser.test_app import layers
 
 pytestmark = pytest.mark.browser
 
-OTHER = re.compile(r"^(index|late|shared|stage)\.|\.all\.")  # files that are no state
+# Files that are not a state.
+OTHER = re.compile(r"^(index|late|shared|stage)\.|\.all\.")
 WORDS = (".dpviz-facts", ".dpviz-card")
 CONTROL = ", ".join(
     f"main {each}"
@@ -163,14 +164,16 @@ def test_a_slider_that_is_an_animation_has_a_play_button(page: Page, tmp_path: P
     expect(slider).to_have_value("1")
     play.click()
     expect(play).to_have_text("Play")
-    page.wait_for_timeout(1500)  # longer than a step takes
+    # Longer than a step takes.
+    page.wait_for_timeout(1500)
     expect(slider).to_have_value("1")
     play.click()
     expect(slider).to_have_value(playing.stops[-1])
     expect(play).to_have_text("Play")
     expect(shown).to_have_attribute("data-dpviz-state", f"0.0.0.{playing.stops[-1]}")
     play.click()
-    expect(slider).to_have_value("0")  # from the beginning
+    # The play starts from the beginning.
+    expect(slider).to_have_value("0")
     page.goto((tmp_path / "site" / "learn" / "index.html").as_uri())
     page.locator("[data-guess]").first.click()
     expect(page.locator(".range input")).to_be_visible()
@@ -202,10 +205,11 @@ def in_a_strict_house(page: Page, address: str) -> list[str]:
 
 
 def walk(page: Page, site: Path, home: str, plan: SitePlan, *, sampled: int = 0) -> None:
-    """Open each page once and go through all of its states; compare the words of some with the app's, with axe's help.
+    """Open each page, go through its states, and compare words of some states with the app's, with axe's help.
 
-    `sampled` is in how many states of each method's page; where there are some, axe looks at a page of each kind, too,
-    and at every page where there are several: of a file it asks for the style sheet, which the policy refuses it.
+    `sampled` is the number of compared states of each method's page. With one state, axe checks a page of each kind;
+    with several, axe checks every page; with none, axe does not run, because in a file it requests the style sheet,
+    which the policy refuses.
     """
     outside: list[str] = []
     refused: list[str] = []
@@ -242,7 +246,8 @@ def states(page: Page, each: PagePlan, sampled: int) -> Iterator[str]:
     chosen = ["0", "0", "0"]  # mode, seed, audience
     slider = page.locator(CONTROL)
     if slider.count():
-        slider.press("Shift")  # what moves by itself rests under a hand
+        # Moving parts rest while the reader uses the page.
+        slider.press("Shift")
     n_stops = len({name.rpartition(".")[2] for name in links if name != ASKED})
     for start in dict.fromkeys(name.rpartition(".")[0] for name in links if name != ASKED):
         wanted = start.split(".")
@@ -273,7 +278,8 @@ def choose(page: Page, each: PagePlan, now: list[str], wanted: list[str]) -> Non
         switch = page.locator("main .who [role=radio], .dpviz-compare .seen button")
         if switch.count():
             switch.nth(int(wanted[2])).click()
-        else:  # what there is to read follows the address alone
+        else:
+            # Without a switch, the text follows only the URL.
             page.goto(f"{page.url.partition('?')[0]}?audience={each.audiences[int(wanted[2])]}")
 
 
@@ -295,7 +301,7 @@ def compare(page: Page, each: PagePlan, link: dict[str, str]) -> None:
 
 
 def told(app_page: Any) -> tuple[str, int]:
-    """Return the finding of a page of the app, and the frame that it is said of."""
+    """Return the finding of a page of the app, and the frame that it describes."""
     headers = (read_header(each.packed) for each in Writer(lambda *_: None).write(app_page).pictures)
     header = next(each for each in headers if "stage" in each)
     return header["stage"]["finding"], header["start_frame"]
