@@ -322,7 +322,7 @@ def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: P
     assert len(list(cache_of(copy).iterdir())) < len(list(cache_of(whole).iterdir()))
 
 
-# Slow because a test above takes up kept states, too.
+# Long runs only: a test above takes up kept states, too.
 @pytest.mark.slow
 def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
     command = [sys.executable, "-m", "dpviz", "publish", str(tmp_path / "site"), "--jobs", "1"]
