@@ -15,8 +15,8 @@ from tests.browser.published_site import small_plan
 from tests.browser.servers import Apart, serving, start_server
 
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome")
-# Each window's address bar brings two hidden pages of its own, which cost as much as a small page of ours. A second
-# list of features replaces Playwright's, so that what matters here stands in this one, too.
+# Each window's address bar brings two hidden pages, which cost as much as a small page of dpviz. A second list of
+# features replaces Playwright's list, so this list repeats the features that matter here.
 UNUSED = (
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,AimEnabled,AvoidUnnecessaryBeforeUnloadCheckSync,"
     "HttpsUpgrades,LensOverlay,MediaRouter,OptimizationHints,PaintHolding,ThirdPartyStoragePartitioning"
@@ -86,7 +86,7 @@ def executable() -> str | None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Start a Chromium; without one the tests are skipped, but fail where CI says that it must be there."""
+    """Start a Chromium; without a browser, the tests are skipped, but they fail if CI says that it must be there."""
     with sync_playwright() as playwright:
         try:
             started = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
@@ -100,14 +100,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note which tests fail, for what they leave behind."""
+    """Record the tests that fail, because of the state that they leave behind."""
     report = yield
     if report.failed:
         item.stash[FAILED] = True
     return report
 
 
-# A page that rests asks for bands, whose runs would take a quarter of a processor behind every test.
+# A page at rest asks for bands, whose runs would take a quarter of a processor behind every test.
 NO_BANDS = """{
   const { send } = WebSocket.prototype;
   WebSocket.prototype.send = function (what) { if (!String(what).startsWith("band:")) send.call(this, what); };
@@ -126,7 +126,7 @@ def visitor(browser: Browser, *, bands: bool = False, **options: Any) -> Browser
 
 
 class Tab:
-    """A page that one test after the other gets: most of what a fresh one costs is Streamlit's script, read again."""
+    """Page that one test after another gets: most of a fresh page's cost is reading Streamlit's script again."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser

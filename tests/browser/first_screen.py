@@ -1,6 +1,6 @@
 """Words that a reader sees on the first screen: all of the page's text on it, in every shadow root."""
 
-# A function of the stage's root for the scripts of tests: what stands under a phone's docked slider is not seen.
+# A function of the stage's root for the scripts of tests: content under a phone's docked slider is not seen.
 WORDS_SEEN = """const wordsSeen = (root) => {
   const dock = root.querySelector(".docked .tool");
   const words = [];

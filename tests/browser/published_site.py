@@ -12,9 +12,9 @@ STOPS = ("1", "2")
 
 
 def small_plan() -> SitePlan:
-    """Return every kind of page of the default site but those with long work, each with few states.
+    """Return every kind of page of the default site except pages with long work, each with few states.
 
-    Of the course there are the first chapter, the one that the article quotes, and the end.
+    The course contributes its first chapter, the chapter that the article quotes, and its end.
     """
     pages = [page for page in default_plan().pages if page.page not in ACROSS_KNOBS]
     first, *_, end = [page.folder for page in pages if page.page == COURSE]
@@ -26,7 +26,7 @@ def small_plan() -> SitePlan:
 
 
 def _fewer(page: PagePlan) -> PagePlan:
-    """Return a page with few states; of what no test opens, a state for each audience, so that it is written."""
+    """Return a page with few states; pages that no test opens have a state for each audience, so that it is written."""
     stops = page.stops
     if page.knob and not page.words:
         opened = page.page not in CATALOGUE or page.page in (OPENED, *SHOWN)

@@ -29,10 +29,10 @@ def start_server(
     home: Path = ROOT,
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start an app, on a free port unless one is named, and return its address and process when it answers.
+    """Start an app on a free port, unless one is named, and return its address and process when it answers.
 
-    `command` is the module that serves it and its arguments before the app's name, `home` the folder of the packages
-    that are not installed, where it is started; `more` is set in its environment.
+    `command` is the module that serves the app, with the arguments before the app's name. `home` is the folder of the
+    packages that are not installed; the app starts there. `more` is set in the app's environment.
     """
     if port == 0:
         with socket.socket() as free:
@@ -74,10 +74,10 @@ def served(site: Path) -> Iterator[str]:
 
 
 class Apart:
-    """The app on a server of its own, which is watched, framed and killed.
+    """The app on a separate server, which is watched, framed and killed.
 
-    Its temporary folder and home are empty, and it logs everything that it says. Pages of `origin`, which are files in
-    the folder `course`, may have it in a frame.
+    The server's temporary folder and home are empty, and it logs all of its output. Pages of `origin`, which are files
+    in the folder `course`, may show it in a frame.
     """
 
     def __init__(self, app: str, folder: Path, origin: str) -> None:
@@ -91,7 +91,7 @@ class Apart:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it where it does not run, again at the address that it had."""
+        """Start the server if it does not run, again at its previous address."""
         if self.process is not None and self.process.poll() is None:
             return
         self.logs.append(self.folder / f"log-{len(self.logs)}")

@@ -1,4 +1,4 @@
-"""The running app: its first page is there, safe to embed nowhere else, and quiet on every kind of screen.
+"""The running app: its first page is there, cannot be embedded elsewhere, and is quiet on every kind of screen.
 
 The other test_app files use the helpers at the top.
 """
@@ -39,7 +39,7 @@ def picture_of(page: Page) -> Locator:
 
 
 def opened(page: Page, server: Server, query: str = "") -> Locator:
-    """Open convergent k-means and return its picture; unless asked, few records at a tab that computes nothing."""
+    """Open convergent k-means and return its picture; by default, few records at a tab that computes nothing."""
     tab = "" if "tab=" in query else "&tab=read"
     # A link that names only the tab opens at that tab.
     tab += "" if "audience=" in query else "&audience=curator"
@@ -54,7 +54,7 @@ def scene_of(picture: Locator) -> str:
 
 @contextmanager
 def redrawn(picture: Locator) -> Iterator[None]:
-    """Wait until what happens inside has drawn another scene."""
+    """Wait until the actions inside the block have drawn a new scene."""
     drawn, scene = picture.get_attribute("data-dpviz-drawn") or "", scene_of(picture)
     yield
     expect(picture).not_to_have_attribute("data-dpviz-drawn", drawn, timeout=SLOW)
@@ -103,7 +103,7 @@ def unfold(picture: Locator) -> None:
 
 
 def press(page: Page, picture: Locator, name: str, *keys: str) -> None:
-    """Press keys on the slider whose name holds `name`, and wait for the picture of each."""
+    """Press keys on the slider whose name contains `name`, and wait for the picture of each key."""
     slider = page.get_by_role("slider", name=name).first
     if not slider.count() or not slider.is_visible():
         behind(page, "more")
@@ -140,7 +140,7 @@ def tables(picture: Locator) -> dict[str, list[list[str]]]:
 
 
 def choose_data(page: Page, title: str) -> None:
-    """Choose an entry of the data list; a long list holds only what is near, so that the title is typed."""
+    """Choose an entry of the data list by typing its title, because a long list holds only the nearest entries."""
     # At the last option's place, another element may show its help over the list.
     page.mouse.move(0, 0)
     behind(page, "data")

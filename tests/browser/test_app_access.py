@@ -26,7 +26,7 @@ AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PHONE = {"width": 360, "height": 780}
 # Rules about properties that a color scheme can change.
 COLORS = ["color-contrast", "link-in-text-block"]
-# What is Streamlit's own and not ours to mend, as exactly as it can be said: (rule, part of the element's HTML).
+# Faults in Streamlit's own elements, which dpviz cannot fix, as exact as possible: (rule, part of the element's HTML).
 STREAMLITS: tuple[tuple[str, str], ...] = ()
 
 
@@ -40,7 +40,7 @@ def settled(page: Page) -> None:
     page.wait_for_timeout(400)
 
 
-# Whether the app is light, or dark, and no color is on its way any more.
+# True if the app is light, or dark, and no color is still fading.
 FADED = """(dark) => {
   const shades = getComputedStyle(document.querySelector("[data-testid=stApp]")).backgroundColor.match(/\\d+/g);
   const moves = ({ playState, effect }) => playState === "running" && effect.getComputedTiming().endTime !== Infinity;
@@ -71,8 +71,8 @@ def violations(page: Page, context: str | None = None, **options: object) -> lis
     ]
 
 
-# What can be pressed and is lower or narrower than a finger needs. A word within a sentence may be; what Streamlit's
-# icons and the slider's help lack, the area around them has.
+# Controls that are lower or narrower than a finger needs. A word within a sentence may be; Streamlit's icons and the
+# slider's help have enough area around them.
 SMALL = """([least, parts]) => {
   const found = [];
   const size = (one) => {
@@ -103,7 +103,7 @@ PARTS = ", ".join(
 
 
 def tabs_violations(page: Page) -> dict[str, list[str]]:
-    """Open one closed tab after the other, and return what axe-core finds in each."""
+    """Open each closed tab in turn, and return the violations that axe-core finds."""
     found = {}
     for tab in [tab for tab in page.get_by_role("tab").all() if tab.get_attribute("aria-selected") != "true"]:
         tab.click(timeout=SLOW)
@@ -117,7 +117,7 @@ def tabs_violations(page: Page) -> dict[str, list[str]]:
 
 
 def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
-    """Fail unless axe-core and fingers find nothing wrong with the page, in both schemes, and in closed tabs, too."""
+    """Fail unless the page suits axe-core and fingers, in both schemes and in closed tabs."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     faded(page, dark=False)
@@ -153,7 +153,7 @@ def test_axe_finds_nothing_serious(page: Page, server: Server, name: str) -> Non
     accessible(page)
 
 
-# The element that has the focus, also inside of components; what it is called; whether anything shows that it has it.
+# The element that has the focus, even inside a component; its name; and whether its focus is visible.
 FOCUSED = """(accents) => {
   let at = document.activeElement;
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
@@ -204,7 +204,7 @@ def test_the_keyboard_reaches_every_control_and_a_way_past_the_menu_leads_to_the
 
 
 def all_reached(page: Page) -> None:
-    """Reach every control by the Tab key, in the menus as well, and see each time where it is."""
+    """Reach every control by the Tab key, also in the menus, and check each time that its place is visible."""
     stops: list[dict[str, Any]] = []
     # The first stop, which is checked above.
     page.get_by_test_id("stSkipToContent").first.focus()
@@ -252,7 +252,7 @@ def all_reached(page: Page) -> None:
 
 
 def past_the_menu(page: Page, picture: Locator) -> None:
-    """Go past the menu, move ε, hear of it once and not of what the curator sees, and reach picture and legend."""
+    """Go past the menu, move ε, hear of it once without the curator's words, and reach picture and legend."""
     said, finding = page.locator(".dpviz-said"), page.locator(".dpviz-stage .finding")
     expect(said).to_have_text(finding.inner_text())
     page.locator("body").press("Tab")
@@ -302,7 +302,7 @@ def past_the_menu(page: Page, picture: Locator) -> None:
 
 
 def terms_open(page: Page) -> None:
-    """Open what a term means, by mouse, keyboard and finger."""
+    """Open the meaning of a term by mouse, keyboard and finger."""
     word = page.locator(".dpviz-facts .dpviz-word").first
     word.click()
     expect(page.locator(".dpviz-meaning:popover-open")).to_have_count(1)

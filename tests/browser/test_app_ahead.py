@@ -11,7 +11,7 @@ from tests.browser.test_app import APP, SLOW, Server, opened, picture_of, press,
 pytestmark = pytest.mark.browser
 
 WAY = "**/dpviz-ahead/**"
-# What stands beside the picture when it is drawn next, before the browser shows either.
+# The words beside the picture at its next drawing, before the browser shows either.
 WHEN_DRAWN = """() => addEventListener("dpviz:drawn", (event) => {
   const stage = event.composedPath()[0].closest(".dpviz-stage");
   queueMicrotask(() => {
@@ -33,14 +33,14 @@ COUNTED = """const Plain = WebSocket;
 LATER = ("dpm", "morse", "nd_laplace", "source_target")
 # No work goes on behind the page.
 QUIET = "tab=read&audience=curator"
-# What comes ahead is what the rerun brings: tests/pages see to it on every page and in every mode, to the byte. That
-# it is drawn once is seen on one page; the others are left to long runs.
+# A picture ahead equals the picture of the rerun: tests/pages check that on every page and in every mode, to the byte.
+# One page here checks that it is drawn once; the other pages are left to long runs.
 PAGES = ("convergent_kmeans", *(pytest.param(name, marks=pytest.mark.slow) for name in LATER))
 
 
 @pytest.fixture
 def other(page: Page) -> Page:
-    """Give a page of the test's own: what is put before its sockets stays there."""
+    """Give a page for this test only: scripts installed before its sockets stay there."""
     return page.context.new_page()
 
 

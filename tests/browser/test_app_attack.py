@@ -1,4 +1,4 @@
-"""The attack that motivates it all, in a browser: step to the guess, click another record, look at other releases."""
+"""The attack that motivates everything, in a browser: step to the guess, click a new record, view more releases."""
 
 import re
 

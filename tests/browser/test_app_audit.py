@@ -82,7 +82,7 @@ def on_one_screen(page: Page) -> None:
 
 
 def moved(page: Page) -> None:
-    """Move ε to both ends, and choose another mode and another method."""
+    """Move ε to both ends, and choose a different mode and a different method."""
     found = stage(page)
     slider = found.get_by_role("slider")
     slider.focus()
@@ -105,7 +105,7 @@ def moved(page: Page) -> None:
 
 
 def played(page: Page) -> None:
-    """Play the runs, stop in between and go on to the end, and see what the attack looks at."""
+    """Play the runs, stop in between, continue to the end, and check what the attack looks at."""
     found = stage(page)
     found.get_by_role("button", name=re.compile("^Play")).click()
     expect(found.locator(".finding")).to_have_text(re.compile("^\\d+ runs so far"))

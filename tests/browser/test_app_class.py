@@ -92,7 +92,7 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     checked(phones[0])
     phones[1].reload()
     expect(phones[1].get_by_text("You chose")).to_be_visible()
-    # Until the teacher shows what is right, the screen says how many have answered.
+    # Until the teacher shows the right answer, the screen shows the number of students who have answered.
     chart = page.locator(".chart")
     expect(chart.get_by_text("Fewer than 5 have answered")).to_be_visible()
     for number in range(7):
@@ -156,7 +156,7 @@ def test_a_phone_goes_through_the_quiz(page: Page, browser: Browser, server: Ser
         if question is not classroom.STEPS[0].questions[-1]:
             phone.get_by_role("button", name="Next question").tap()
     expect(phone.get_by_text("Wait for the class")).to_be_visible()
-    # After the course all answers are told at once, and are read from the first question on.
+    # After the course, all answers appear at once, and are read from the first question on.
     page.get_by_label("Send everyone to").select_option(str(len(classroom.STEPS) - 1))
     *first, last = classroom.STEPS[-1].questions
     for question in (*first, last):

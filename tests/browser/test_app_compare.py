@@ -39,7 +39,7 @@ SEEN = (
   return { places, boxes, words };
 }"""
 )
-# What stands under the first map, in the head and at the thumb, at every frame while ε is dragged.
+# The texts under the first map, in the head and at the thumb, at every frame while ε is dragged.
 FRAMES = """() => {
   const { shadowRoot: root } = [...document.querySelectorAll("*")]
     .find((element) => element.shadowRoot?.querySelector(".dpviz-compare"));
@@ -54,7 +54,7 @@ FRAMES = """() => {
   requestAnimationFrame(look);
 }"""
 
-# Whether no map has ink inside of its border.
+# True if no map has ink inside of its border.
 BLANK = """() => {
   const { shadowRoot: root } = [...document.querySelectorAll("*")]
     .find((element) => element.shadowRoot?.querySelector(".dpviz-compare")) ?? {};
@@ -167,7 +167,7 @@ def test_a_screen_that_lacks_something_is_noticed() -> None:
 
 
 def dragged(page: Page) -> None:
-    """Drag ε, see one value of it in every frame, and what may be compared."""
+    """Drag ε, see the same value of it throughout every frame, and open the help on valid comparisons."""
     stage = stage_of(page)
     chart = stage.locator(".tool").bounding_box()
     assert chart is not None
@@ -261,7 +261,7 @@ def test_a_k_that_is_taken_stands_on_the_whole_page_and_stays(page: Page, server
     expect(said).to_be_visible(timeout=SLOW)
     # Another script run, with which a closed menu sends its values.
     page.get_by_role("tab", name="Numbers").click()
-    # A link leaves out what is at its default: the tab, and a k that is the number of groups.
+    # A link leaves out defaults: the tab, and a k that is the number of groups.
     expect(page).not_to_have_url(re.compile("compare_tab=|n_clusters=9"), timeout=SLOW)
     expect(page).to_have_url(re.compile("k_curve=1"))
     expect(said).to_be_visible()
@@ -270,7 +270,7 @@ def test_a_k_that_is_taken_stands_on_the_whole_page_and_stays(page: Page, server
 
 
 def test_of_an_upload_everyone_sees_no_center_that_the_curator_saw(page: Page, server: Server) -> None:
-    """The maps keep what they had while something is on its way, and nothing is that was not released."""
+    """The maps keep their contents while an answer is on its way, and nothing appears that was not released."""
     uploaded(page, server, csv())
     page.get_by_role("link", name="Compare", exact=True).first.click()
     stage = stage_of(page)

@@ -1,6 +1,6 @@
-"""The whole way to a decision, in a browser: from somebody's table of people to the paper, and by its link to another.
+"""The whole way to a decision, in a browser: from a table of people to the paper, and by its link to a second reader.
 
-Every claim of the paper is held against the file's own rows, scikit-learn, and runs that are made here.
+The test compares every claim of the paper with the file's own rows, scikit-learn, and runs that it makes itself.
 """
 
 import csv
@@ -54,7 +54,7 @@ def city(seed: int = 25) -> bytes:
 
 
 def table_of(content: bytes) -> tuple[FloatArray, int, Dataset]:
-    """Return the complete rows (n, 2) of the file, how many others there are, and the data set that is expected."""
+    """Return the complete rows (n, 2) of the file, the number of incomplete rows, and the expected data set."""
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     whole = np.array([[float(row["lat"]), float(row["lon"])] for row in rows if row["lat"] and row["lon"]])
     table, box = read_table(io.BytesIO(content)), Box([SOUTH, WEST], [NORTH, EAST])
@@ -70,7 +70,7 @@ def go(page: Page, title: str) -> None:
 
 
 def mended(page: Page, content: bytes) -> None:
-    """Give the file, type its public bounds, and leave the incomplete rows out by the button that offers it."""
+    """Give the file, type its public bounds, and leave out the incomplete rows with the button that offers it."""
     give(page, content)
     for name, low, high in (("lat", SOUTH, NORTH), ("lon", WEST, EAST)):
         page.get_by_role("textbox", name=f"{name} from", exact=True).fill(str(low), timeout=SLOW)
@@ -85,7 +85,7 @@ def mended(page: Page, content: bytes) -> None:
 
 
 def pinned(page: Page) -> None:
-    """Pin the median run of one method and choose that of the other one beside it."""
+    """Pin the median run of one method, and choose the median run of the other method beside it."""
     stage = stage_of(page)
     stage.get_by_role("button", name=re.compile("^DPLloyd")).click()
     page.get_by_role("button", name="Pin", exact=True).click(timeout=SLOW)
@@ -95,7 +95,7 @@ def pinned(page: Page) -> None:
 
 
 def check_data(text: str, answer: str, content: bytes, told: Decision) -> None:
-    """Hold what the paper says against the file's rows, geodesics, scikit-learn, and runs that are made here."""
+    """Compare the paper with the file's rows, geodesics, scikit-learn, and runs that are made here."""
     whole, n_left_out, _ = table_of(content)
     outside = ((whole < [SOUTH, WEST]) | (whole > [NORTH, EAST])).any(axis=1).sum()
     plain = text.replace("\\", "")

@@ -20,7 +20,7 @@ SHEETS = ("style", "learn", "projector")
 PRIVATE = re.compile(r"data-testid|data-baseweb|\.st[A-Z]")
 # A pressed button of a group, for which the test looks only by name.
 PRESSED = {'.stApp [data-testid$="Active"]'}
-# The parts of a sheet's selectors, of all rules, without what a pointer or the keyboard must do first.
+# The parts of the selectors of all rules in a sheet, without conditions that need a pointer or the keyboard first.
 PARTS = """(text) => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(text);

@@ -36,7 +36,7 @@ def click_a_node(page: Page, chart: Locator, rows: tuple[float, ...]) -> None:
 
 
 def check_levels(page: Page, picture: Locator) -> None:
-    """Scrub through the first level to the release; what a curator alone sees is gone for everyone."""
+    """Scrub through the first level to the release; curator-only marks disappear for everyone."""
     go_to(picture, 1, re.compile("Level 1: score"))
     expect(layers(page).locator("[data-layer=person]")).to_be_visible()
     assert any(caption.startswith("chance of each cut") for caption in tables(picture))

@@ -40,7 +40,7 @@ def drag(page: Page, picture: Locator, *places: tuple[float, float]) -> None:
 
 
 def counted(page: Page, n: int, words: str = "records") -> None:
-    """Wait until the page has so many records, and says so of its data."""
+    """Wait until the page has this number of records and reports it with its data."""
     behind(page, "data")
     described = page.get_by_test_id("stPopoverBody").get_by_text(re.compile(rf"^{n} records"))
     expect(described).to_contain_text(words, timeout=15_000)

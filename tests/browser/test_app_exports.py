@@ -51,7 +51,7 @@ def close(page: Page) -> None:
 
 
 def saved(page: Page, kind: str) -> bytes:
-    """Click one of the files and return what was saved."""
+    """Click one of the files and return its saved contents."""
     with page.expect_download(timeout=3 * SLOW) as got:
         menu(page).locator(f"button[data-format={kind}]").click()
     expect(page.locator(".dpviz-export [role=status]")).to_contain_text("is saved", timeout=SLOW)

@@ -41,7 +41,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def field(page: Page) -> Locator:
-    """Return the field for a file, which is behind the data's button where there is a picture."""
+    """Return the field for a file, which is behind the data's button if there is a picture."""
     if not page.get_by_text(re.compile("Describe your data above|choose the same file that this link")).count():
         behind(page, "data")
     return page.get_by_test_id("stFileUploader").filter(has_text="Your file")

@@ -1,4 +1,4 @@
-"""The app in a frame of a page on another origin, where the operator allows it: without navigation, and its ε moves."""
+"""The app in a frame of another origin's page, if the operator allows it: without navigation, and its ε moves."""
 
 import re
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_frame_on_another_origin(page: Page, apart: Apart) -> None:
-    """That of a university's page, which the operator's environment names."""
+    """The frame is on a university's page, which the operator's environment names."""
     address = f"{apart.address}/learn?chapter=coin&embed=true"
     frame = f'<iframe src="{address}" width="900" height="700" title="dpviz"></iframe>'
     (apart.course / "course.html").write_text(f"<!doctype html><title>Moodle</title>{frame}", "utf-8")

@@ -1,4 +1,4 @@
-"""The address holds the state: deep links to every page, and what a link shows in another browser."""
+"""The URL holds the state: deep links to every page, and the effect of a link in a different browser."""
 
 import re
 from dataclasses import fields

@@ -32,7 +32,7 @@ def audience(page: Page, picture: Locator, label: str) -> None:
 
 
 def test_the_table_follows_epsilon_at_the_step_that_a_reader_looks_at(page: Page, server: Server) -> None:
-    """Which zones know ε in which mode is seen without a browser; that the picture draws them, too."""
+    """The picture must draw zones by ε, too; other tests check, without a browser, which modes' zones depend on ε."""
     picture = opened(page, server, "mode=repaired")
     shown = {"released center": (-1, "Release"), "sampling zone": (FIRST_ZONE, "Iteration 1: zone")}
     for caption, (frame, label) in shown.items():
@@ -137,7 +137,7 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     picture.get_by_role("button", name="sampling zone").click()
     assert "sampling zone" not in tables(picture)
 
-    # What the public sees never depends on what was done before: tests/pages compare all that is sent.
+    # The public view never depends on earlier actions: tests/pages compare everything that is sent.
     audience(page, picture, "Everyone")
     switched, link = scene_of(picture), page.url
     page.goto("about:blank")

@@ -1,4 +1,4 @@
-"""Sharing in the running app: the link is copied, opens the same picture without what it hides, and keeps its frame."""
+"""Sharing in the running app: the link is copied, opens the same picture without its hidden parts, keeps its frame."""
 
 import re
 
@@ -83,7 +83,7 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
 
 
 def test_menus_open_by_a_finger_on_a_slow_phone(browser: Browser, server: Server) -> None:
-    """A click whose target goes away while the menu opens counts to Streamlit as one beside it."""
+    """If a click's target goes away while the menu opens, Streamlit counts the click as one beside the menu."""
     context = visitor(browser, viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()
     page.goto(f"{server(APP)}/dpm?{QUIET}")

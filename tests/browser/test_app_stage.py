@@ -53,7 +53,7 @@ SEEN = (
   return { places, box, words };
 }"""
 )
-# While ε is dragged: what stands on the screen at each frame, and what came with the picture that is on it.
+# While ε is dragged: the words on the screen at each frame, and the words that came with the visible picture.
 FRAMES = """() => {
   const { shadowRoot: root } = [...document.querySelectorAll("*")]
     .find((element) => element.shadowRoot?.querySelector(".dpviz-stage"));
@@ -78,7 +78,7 @@ FRAMES = """() => {
 }"""
 
 PLACE = '(dot) => ["cx", "cy"].map((name) => Number(dot.getAttribute(name)))'
-# Whether ε has swept to 10.
+# True if ε has swept to 10.
 EXACT = """() => [...document.querySelectorAll("*")]
   .some(({ shadowRoot }) => shadowRoot?.querySelector(".dpviz-instrument")?.dataset.value === "10")"""
 
@@ -132,7 +132,7 @@ def check_screens(page: Page, name: str, sizes: Iterable[tuple[int, int]] = SIZE
 
 
 def stays_in_sight(page: Page) -> None:
-    """Scroll to the end on a phone, where ε stays."""
+    """Scroll to the end on a phone, where ε stays in view."""
     page.set_viewport_size(dict(zip(("width", "height"), PHONE, strict=True)))
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
     page.wait_for_timeout(300)
@@ -143,9 +143,9 @@ def stays_in_sight(page: Page) -> None:
 
 
 def test_one_screen_has_it_all_of_every_method(page: Page, server: Server) -> None:
-    """One reader goes from page to page, so that nothing is loaded again; axe looks at the first; one is stepped.
+    """One reader goes from page to page, so that nothing loads again; axe checks the first page; one page is stepped.
 
-    Every size is looked at on the first page, and each other page at the smallest size and at another one.
+    The first page is checked at every size, and each other page at the smallest size and at one more.
     """
     first, *others = CATALOGUE
     opened(page, server, first)
@@ -349,7 +349,7 @@ def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audi
 
 
 def step_back(page: Page) -> None:
-    """Step back, which changes the finding, and open the card by what says why."""
+    """Step back, which changes the finding, and open the card with the reason."""
     finding = page.locator(".dpviz-stage .finding")
     at_the_end = finding.inner_text()
     step = page.get_by_role("slider", name="Step")

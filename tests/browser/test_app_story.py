@@ -84,7 +84,7 @@ def saved(page: Page, button: str) -> bytes:
 
 
 def released(page: Page, sum_so_far: float) -> tuple[float, bytes, dict[str, object]]:
-    """Make one release, and return its ε, its table and what the file beside it says."""
+    """Make one release, and return its ε, its table and the contents of the file beside it."""
     step = release_step(page)
     expect(step.get_by_role("button", name="Release", exact=True)).to_be_disabled()
     sure = step.get_by_role("checkbox", name=re.compile("^I release it: ε = "))

@@ -1,4 +1,4 @@
-"""The browser's tabs: what a reload takes away, and what two do not share; a release, which a reload remembers."""
+"""The browser's tabs: losses after a reload, state that two tabs do not share, and a release that survives a reload."""
 
 import csv as tables_of_text
 import io
@@ -81,7 +81,7 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
 
 
 def release(page: Page, content: bytes) -> None:
-    """Release what the page shows, which is asked for once, and save it; the tab keeps nothing exact of it."""
+    """Release what the page shows, after one confirmation, and save it; the tab keeps nothing exact from it."""
     stage = page.locator(".dpviz-stage")
     expect(stage.get_by_text("A teaching run, no release")).to_be_visible()
     behind_data(page, page.get_by_text(NOTHING))

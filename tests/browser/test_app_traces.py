@@ -31,7 +31,7 @@ ROWS[7] = NUMBER
 
 
 class Watch(threading.Thread):
-    """Looks into folders again and again, so that a file that is removed at once is seen, too."""
+    """Watcher that looks into folders again and again, so that it also sees a file that is removed at once."""
 
     def __init__(self, *folders: Path) -> None:
         super().__init__(daemon=True)
@@ -56,7 +56,7 @@ def watch(apart: Apart) -> Iterator[Watch]:
 
 
 def files_of(folder: Path) -> dict[Path, int]:
-    """Return when each file of the app's folder was written; what Python and its tools keep there is none of it."""
+    """Return the write times of the files in the app's folder, without files that Python and its tools keep there."""
     found = {}
     for place, inside, names in os.walk(folder):
         inside[:] = [

@@ -66,7 +66,7 @@ def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2)
 
 
 def behind_data(page: Page, words: Locator) -> None:
-    """Wait until words are seen behind the data's button, which closes when other data come."""
+    """Wait until words are visible behind the data's button, which closes when new data arrive."""
     end = time.monotonic() + SLOW / 1000
     while not words.is_visible() and time.monotonic() < end:
         behind(page, "data")
@@ -84,7 +84,7 @@ def uploaded(page: Page, server: Server, content: bytes, **bounds: float) -> Loc
 
 
 def nothing_of_the_curators_stays(page: Page) -> None:
-    """See what everyone does before a release: ε, and none of the words about the curator's picture."""
+    """Check everyone's view before a release: it has ε, and none of the words about the curator's picture."""
     stage, said = page.locator(".dpviz-stage"), page.locator(".dpviz-said")
     expect(said).to_have_text(stage.locator(".finding").inner_text().replace("\n", " "), timeout=SLOW)
     finding = said.inner_text()

@@ -1,4 +1,4 @@
-"""Pictures of a published site in other pages: in its article, in a frame, and by a script in somebody else's page."""
+"""Pictures of a published site in other pages: in its article, in a frame, and by a script in a foreign page."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The privacy slider in a browser, and what Python makes of what a browser sends."""
+"""The privacy slider in a browser, and Python's reading of the browser's messages."""
 
 from typing import Any
 

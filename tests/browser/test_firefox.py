@@ -26,7 +26,7 @@ START_SECONDS, SLOW_SECONDS = 90, 90
 WIDTH, HEIGHT = 1366, 768
 # The key as WebDriver writes it. It moves the slider to a different value from any position.
 END = "\ue010"
-# What is on the page, also inside of components: the first picture, and the slider of a page that has one.
+# The page's contents, also inside of components: the first picture, and the slider of a page that has one.
 STATE = """(() => {
   const all = (selector, root = document) => [...root.querySelectorAll("*")].flatMap((one) => [
     ...(one.matches(selector) ? [one] : []), ...(one.shadowRoot ? all(selector, one.shadowRoot) : [])]);
@@ -75,7 +75,7 @@ class Firefox:
         self.send("browsingContext.setViewport", context=self.window, viewport={"width": WIDTH, "height": HEIGHT})
 
     def send(self, method: str, **params: Any) -> Any:
-        """Send a command and return its result; what scripts fail with in between is kept."""
+        """Send a command and return its result; errors of scripts in between are kept."""
         number = next(self.numbers)
         self.socket.send(json.dumps({"id": number, "method": method, "params": params}))
         while True:
@@ -102,7 +102,7 @@ class Firefox:
         self.send("input.performActions", context=self.window, actions=sources)
 
     def wait(self, done: Any) -> dict[str, Any]:
-        """Return the page's state as soon as `done` says so of it."""
+        """Return the page's state as soon as `done` accepts it."""
         end = time.monotonic() + SLOW_SECONDS
         while not done(state := self.state()):
             assert time.monotonic() < end, f"nothing came of it: {state}, {self.errors}"
@@ -151,5 +151,5 @@ def test_pages_are_drawn_and_answer_in_firefox(firefox: Firefox, server: Server,
                 state.get("scene") not in (None, drawn["scene"]) and state.get("said") not in (None, drawn["said"])
             )
         )
-    # To leave a page while its answers travel is no fault of the page.
+    # Leaving a page while its answers are on their way is not a fault of the page.
     assert [error for error in firefox.errors if "disconnected" not in error] == []

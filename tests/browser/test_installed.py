@@ -50,7 +50,7 @@ REQUIRED = "from importlib.metadata import requires; print(*requires('dpviz'), s
 
 
 def run(*command: str, folder: Path, packages: Path | None = None) -> str:
-    """Run Python in a folder, with the packages of another one beside what is installed; return what it says."""
+    """Run Python in a folder, with another folder's packages beside the installed ones, and return its output."""
     environment = numeric_environment(**({} if packages is None else {"PYTHONPATH": str(packages)}))
     done = subprocess.run(
         [sys.executable, *command],
@@ -80,7 +80,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the package, and another one's method beside it."""
+    """Return a folder with the package, and a foreign method beside it."""
     home = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(built[1]) as packed:
         packed.extractall(home)
@@ -97,7 +97,7 @@ def environment(folder: Path) -> tuple[Path, list[str]]:
 
 
 def said_by(*command: str | Path, folder: Path) -> str:
-    """Run a program away from the checkout and return what it prints."""
+    """Run a program away from the checkout and return its output."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=1200)
     assert done.returncode == 0, done.stderr
@@ -105,9 +105,9 @@ def said_by(*command: str | Path, folder: Path) -> str:
 
 
 def keep_machine_code(home: Path) -> None:
-    """Give the unpacked package the machine code of this checkout: compiling takes a minute, and is not what is tried.
+    """Give the unpacked package the machine code of this checkout: compiling takes a minute and is not tested here.
 
-    Machine code is kept for a source of a certain time and size, so that each file takes its time from the checkout.
+    Machine code is kept for a source of a certain time and size, so each file takes its time from the checkout.
     """
     for kept in (ROOT / "dpviz").rglob("__pycache__/*"):
         to = home / kept.relative_to(ROOT)
@@ -152,7 +152,7 @@ def test_pip_installs_a_command_into_an_environment_of_its_own(built, tmp_path):
     programs, pip = environment(tmp_path / "own")
     said_by(*pip, "install", "-q", "--no-compile", "--no-deps", "--no-index", built[1], folder=tmp_path)
     assert said_by(programs / "dpviz", "--version", folder=tmp_path).strip() == __version__
-    # What pip would bring along with it, had it been let: nothing of the app's.
+    # The dependencies that pip would have installed, if allowed: none from the app.
     listed = map(Requirement, said_by(programs / "python", "-c", REQUIRED, folder=tmp_path).splitlines())
     plain = {each.name for each in listed if "extra" not in str(each.marker)}
     assert "numpy" in plain
@@ -160,7 +160,7 @@ def test_pip_installs_a_command_into_an_environment_of_its_own(built, tmp_path):
 
 
 def oldest() -> list[str]:
-    """Return the oldest version of each package that the package says it works with, for pip."""
+    """Return the oldest supported version of each dependency, according to the package, for pip."""
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
     parts = [(each.name, part) for each in map(Requirement, needed) for part in each.specifier]
     return [f"{name}=={part.version}.*" for name, part in parts if part.operator == ">="]

@@ -1,7 +1,7 @@
-"""The live picture in JupyterLab itself: its keys, its theme, and what Python hears of it.
+"""The live picture in JupyterLab itself: its keys, its theme, and the messages that Python receives from it.
 
-JupyterLab is large and slow to start, so that neither the tests' environment nor a usual run has it. With `jupyter-lab`
-on the path, of any environment that has anywidget as well, `python3 tests/run.py --slow` runs this, too.
+JupyterLab is large and slow to start, so neither the tests' environment nor a usual run has it. With `jupyter-lab` on
+the path, from any environment that also has anywidget, `python3 tests/run.py --slow` runs this, too.
 """
 
 import json

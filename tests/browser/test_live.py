@@ -1,4 +1,4 @@
-"""The live picture in a browser: what it draws, keeps and reports."""
+"""The live picture in a browser: the contents that it draws, keeps and reports."""
 
 import re
 

@@ -137,7 +137,7 @@ def test_the_pointer_finds_what_lies_beneath_a_cloud(page: Page, server: Server)
 
 
 def test_an_ensemble_has_as_many_marks_as_draws(page: Page, server: Server) -> None:
-    """Not as many as records, which it drains: a glide would carry ten thousand where 64 move."""
+    """The marks are not as many as the records, which it drains: a glide would carry ten thousand where 64 move."""
     body = """return scene.layers.filter(({ kind }) => kind === "ensemble")
                  .map((layer) => [layer.arrays.drain?.shape[1], live.markCount(layer), layer.arrays.xy.shape[1]]);"""
     found = drawn(page, server, picture(0.3), body)

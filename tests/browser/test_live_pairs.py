@@ -1,4 +1,4 @@
-"""Pictures that are hidden at first, pairs of pictures, small screens, and what a message carries."""
+"""Pictures that are hidden at first, pairs of pictures, small screens, and the contents of a message."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -1,4 +1,4 @@
-"""The live picture in a browser: what it reads, and what it says to people who do not see it."""
+"""Texts of the live picture in a browser: its table, its tooltip, and its words for people who do not see it."""
 
 import re
 

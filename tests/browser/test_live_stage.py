@@ -1,4 +1,4 @@
-"""The picture on a stage: the public box alone, its marks named where they stand, everything else in a menu."""
+"""The picture on a stage: only the public box, names beside their marks, and everything else in a menu."""
 
 import base64
 from dataclasses import replace
@@ -195,7 +195,7 @@ def test_a_dash_is_named_beside_it_and_no_name_stands_on_a_cut(page: Page, serve
 
 
 def test_names_stay_at_their_marks_while_epsilon_moves(page: Page, server: Server) -> None:
-    """A name keeps mark and side where that still fits; the same scenes give the same places."""
+    """A name keeps its mark and side if it still fits; the same scenes give the same places."""
     twice = [
         staged(
             page,
@@ -240,7 +240,7 @@ def test_a_name_comes_back_to_its_mark_after_a_picture_without_it(page: Page, se
 
 
 def moved(given: Scene, by: float) -> Scene:
-    """Return a scene whose centers stand a little farther to the right."""
+    """Return a scene whose centers are a little farther to the right."""
     arrays = {"Released centers": "xy"}
     layers = tuple(
         replace(layer, arrays={**layer.arrays, arrays[layer.name]: layer.arrays[arrays[layer.name]] + [by, 0.0]})
@@ -302,7 +302,7 @@ def test_what_is_on_its_way_leaves_what_is_there(page: Page, server: Server) -> 
 
 
 def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, server: Server) -> None:
-    """Centers that come in another order are the same clusters; by index all of them would change."""
+    """Centers in a different order are the same clusters; by index, all of them would change."""
     order = np.array([3, 0, 4, 1, 2])
     first = scene(0)
     layers = []

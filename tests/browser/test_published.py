@@ -42,13 +42,13 @@ CAME = "() => performance.getEntriesByType('resource').some(({ name }) => name.e
 
 
 def one_of_each_kind(plan: SitePlan) -> SitePlan:
-    """Return the first page of each kind: of methods, of what is read about them, and of what goes across them."""
+    """Return one page of each kind: of methods, of texts about them, and of pages across methods."""
     kinds = {(each.tab, "" if each.page in CATALOGUE else each.page): each for each in reversed(plan.pages)}
     return SitePlan(tuple(kinds.values()))
 
 
 def test_each_kind_of_page_is_there_with_the_apps_words(page: Page, published: Path) -> None:
-    """Every page of the default site, from a server and from files, is asked for in a long test below."""
+    """A long test below requests every page of the default site, from a server and from files."""
     plan = one_of_each_kind(small_plan())
     walk(page, published, published.as_uri(), SitePlan(tuple(each for each in plan.pages if each.page in CATALOGUE)))
     with served(published) as address:
@@ -148,7 +148,7 @@ def test_the_tools_stages_are_the_apps_and_move_without_a_server(page: Page, tmp
 
 
 def test_a_slider_that_is_an_animation_has_a_play_button(page: Page, tmp_path: Path) -> None:
-    """The same chapters as in the app; a press takes one step after the other, a second one holds it."""
+    """The chapters are those of the app; one press takes one step after another, a second press stops the play."""
     course = [each for each in default_plan().pages if each.page == COURSE]
     assert {each.link["chapter"] for each in course if each.plays} == {n for n, each in CHAPTERS.items() if each.plays}
     (playing,) = [each for each in course if each.plays]
@@ -181,7 +181,7 @@ def test_a_slider_that_is_an_animation_has_a_play_button(page: Page, tmp_path: P
 
 
 def numbers_of(picture: Locator) -> list[str]:
-    """Return the numbers in a picture's data table; what clusters are called depends on which picture came first."""
+    """Return the numbers in a picture's data table; the names of clusters depend on which picture came first."""
     button = layers(picture.page).get_by_role("button", name="Data table")
     button.click()
     found = picture.locator(".tables td").all_text_contents()
@@ -190,7 +190,7 @@ def numbers_of(picture: Locator) -> list[str]:
 
 
 def in_a_strict_house(page: Page, address: str) -> list[str]:
-    """Open a page as a host gives it that lets only files run, and return what the browser has refused."""
+    """Open a page with a host's policy that lets only files run, and return the browser's refusals."""
     refused: list[str] = []
 
     def answer(route: Route) -> None:
@@ -284,7 +284,7 @@ def choose(page: Page, each: PagePlan, now: list[str], wanted: list[str]) -> Non
 
 
 def compare(page: Page, each: PagePlan, link: dict[str, str]) -> None:
-    """Compare finding, facts and card with what the app says by its own test runner, letter by letter."""
+    """Compare finding, facts and card, letter by letter, with the app's words in its own test runner."""
     app_page = visit(each.page, link)
     finding, at_the_end = told(app_page)
     step = page.get_by_role("slider", name="Step")

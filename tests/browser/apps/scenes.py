@@ -1,4 +1,4 @@
-"""Synthetic scenes for the browser tests: every kind of mark, as many points and frames as asked for."""
+"""Synthetic scenes for the browser tests: every kind of mark, with any number of points and frames."""
 
 import numpy as np
 
@@ -149,7 +149,7 @@ def chart(n_frames: int = 7) -> Scene:
 
 
 def hostile() -> Scene:
-    """Return a scene whose every text tries to be markup."""
+    """Return a scene in which every text tries to be markup."""
     text = '<img src=x onerror="globalThis.hacked = 1"><b>bold</b><script>globalThis.hacked = 1</script>'
     marks = Layer(
         f"Marks {text}",
@@ -182,7 +182,7 @@ def hostile() -> Scene:
 
 
 def tradeoff() -> Scene:
-    """Return curves with bands over a logarithmic axis, each with its marks, and bars; all can be picked but one."""
+    """Return curves with bands over a logarithmic axis, each with its marks, and bars; all but one can be picked."""
     epsilon = np.geomspace(0.05, 20, 13)
     x = np.log10(epsilon / 0.05) / np.log10(400)
     everywhere = always(1)
@@ -212,7 +212,7 @@ def tradeoff() -> Scene:
 
 
 def filled() -> Scene:
-    """Return a grid of cells over iterations, a small one in another color, bars and marks that can be picked."""
+    """Return a grid of cells over iterations, a small grid in a different color, bars, and marks that can be picked."""
     rng = np.random.default_rng(0)
     value = (255 * rng.random((1, 1, 6, 10)) ** 2).astype(np.uint8)
     value[0, 0, 0, 0], value[0, 0, 5, 9] = 255, 0

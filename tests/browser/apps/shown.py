@@ -1,4 +1,4 @@
-"""One app for all pages of parts, so that an open page shows one after the other: its field says which, and how."""
+"""One app for all pages of parts, so that an open page shows one part after another: its field names part and case."""
 
 from urllib.parse import parse_qsl
 
