@@ -1,4 +1,4 @@
-"""Runs to tell stories about are the same as the stories' own."""
+"""Runs for stories, the same as the stories' own runs."""
 
 from tests.stories.conftest import show, tell, tell_dpm, tell_family
 

@@ -1,4 +1,4 @@
-"""Sweeps: what a grid may contain, coordinates that do not depend on other runs, and rows that survive a kill."""
+"""Sweeps: valid grids, coordinates that do not depend on other runs, and rows that survive a kill."""
 
 import copy
 import dataclasses

@@ -1,4 +1,4 @@
-"""Costs at equal numbers of centers: what is merged is merged from releases alone, and no run beats the reference."""
+"""Costs at equal numbers of centers: merging uses only releases, and no run beats the reference."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_the_named_winner_has_the_least_median_cost_at_equal_k_whatever_it_relea
 
 
 def test_counting_all_centers_names_another_winner():
-    """The ranking that stood here before: a method with more centers than were asked for wins by their number."""
+    """The previous ranking: a method with more centers than requested wins by their number."""
     rng = np.random.default_rng(0)
     places = np.array([[0.2, 0.2], [0.8, 0.8], [0.2, 0.8], [0.8, 0.2]])
     points = np.repeat(places, 50, axis=0) + rng.normal(0.0, 0.02, (200, 2))
@@ -86,11 +86,11 @@ def test_merging_sees_the_release_alone_and_adds_what_huygens_says(seed, m, k):
     if m <= k:
         assert found is centers
         return
-    # Records whose means are the centers: what merging adds is the weighted cost of the centers.
+    # Records whose means are the centers: merging adds the weighted cost of the centers.
     records = np.repeat(centers, counts.astype(int), axis=0)
     added = counts @ (cdist(centers, found) ** 2).min(axis=1)
     assert cost(records, found) == pytest.approx(added, rel=1e-9, abs=1e-12)
-    # Merging is no worse than leaving the lightest out.
+    # Merging is no worse than leaving out the lightest centers.
     single = centers[np.argsort(-counts)[:k]]
     assert added <= counts @ (cdist(centers, single) ** 2).min(axis=1) * (1 + 1e-9) + 1e-12
     # Places that coincide are one place.

@@ -1,10 +1,12 @@
-"""Every method and mode is audited because it is in a catalogue; what is proved is not caught, what is broken is.
+"""Audits of every method and mode in a catalogue: proved claims are not caught, broken claims are.
 
-So many runs per data set of each method that worlds that never look alike would be seen. 500 for every one that is
-quick enough, more than catch what is broken, its other modes, and 2,000, and 20,000, for all are marked slow.
+Each method gets enough runs per data set to see worlds that never look alike. Tests marked slow cover 500 runs of every
+method that is quick enough, more runs than are needed to catch the broken modes, a method's other modes, and 2,000 and
+20,000 runs of all methods.
 
-Synthetic neighbors are in the box that is audited, with records in its corners, and as far apart as can be. What cards
-say about floating point is true of secret runs: who adds noise draws it exactly, who chooses says so.
+Synthetic neighbors are in the audited box, with records in its corners, as far apart as possible. The cards' statements
+about floating point must be true of secret runs: a method that adds noise draws it exactly, and a method that chooses
+says so.
 """
 
 import itertools
@@ -43,7 +45,8 @@ from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, UNDECIDED, VIOL
 
 CASES = cases()
 PROVED = [key for key, case in CASES.items() if case.guarantee.proved is not None]
-# Methods whose run takes about a millisecond in every mode; the other's takes two, and its proof is the product's own.
+# Methods whose run takes about a millisecond in every mode. The remaining method's run takes two, and its proof is the
+# product's own.
 QUICK = {"nd_laplace", "blum", "dwork", "dplloyd", "fastlloyd", "gupt", "eugkm"}
 MANY_RUNS = [key for key in PROVED if key in QUICK or key == "convergent_kmeans"]
 ONE_OF_EACH = {CASES[key].method: key for key in reversed(PROVED)}.values()
@@ -93,7 +96,7 @@ def test_a_case_at_four_times_its_budgets_claims_four_times_as_much():
         if before.delta or not math.isfinite(before.epsilon):
             continue
         assert after.epsilon == pytest.approx(4.0 * before.epsilon, rel=1e-12)
-    # Its ε is in two budgets, and one of them is not enough.
+    # The ε of this case is in two budgets, and one of them is not enough.
     published = CASES["convergent_kmeans:mode=published"]
     half = replace(published, params=replace(published.params, epsilon_counts=2.0))
     assert judged(half.guarantee).epsilon == pytest.approx(2.5)
@@ -101,7 +104,7 @@ def test_a_case_at_four_times_its_budgets_claims_four_times_as_much():
 
 
 def test_runs_are_held_against_what_is_proved_wherever_something_is():
-    """Its proof allows drawing again twice the ε that is published: a record's chance to be inside tells, too."""
+    """The proof allows twice the published ε for redrawing: a record's chance to be inside reveals something, too."""
     case = CASES["nd_laplace:domain=redraw"]
     guarantee = case.guarantee
     assert guarantee.proved.epsilon == pytest.approx(2.0 * guarantee.published.epsilon)
@@ -111,7 +114,7 @@ def test_runs_are_held_against_what_is_proved_wherever_something_is():
         guarantee = other.guarantee
         assert judged(guarantee) is (guarantee.published if guarantee.proved is None else guarantee.proved)
         assert row_of(other, bare)["delta"] == judged(guarantee).delta
-    # What a proof doubles is no violation between both, and one above it.
+    # A bound between the published and the doubled ε is not a violation, and a bound above the doubled ε is one.
     low, high = (replace(bare, events=(event,), n_estimating=1_000) for event in (_seen(1_000, 100), _seen(1_000, 0)))
     assert 1.0 < low.lower_at(0.9999) < 2.0 < high.lower_at(0.9999)
     assert [verdict(case, each) for each in (low, high)] == [NONE_FOUND, VIOLATION]
@@ -122,7 +125,7 @@ def _seen(hits, others):
 
 
 def test_the_pair_that_is_counted_was_chosen_by_other_runs():
-    """In one pair only the runs that choose differ, in the other one those that count, and a few of the first."""
+    """In one pair only the choosing runs differ; in the other, the counting runs and a few choosing runs differ."""
     same, even, odd = (np.zeros(400) for _ in range(3))
     even[::2] = 5.0
     odd[1::2] = odd[:100:2] = 5.0
@@ -391,7 +394,7 @@ def test_noise_that_forgets_the_boxs_width_is_caught_in_the_boxs_own_corners(bro
         assert not found.violates(1.0)
 
 
-# The audit's own modes, but for those that only differ in pairs, and the noise itself, which is on no card.
+# The audit's own modes, without those that only differ in pairs, and without the noise itself, which is on no card.
 CARDS = {key: case for key, case in cases().items() if case.method in ALGORITHMS and not case.pair_name}
 
 
@@ -410,7 +413,7 @@ def drawn(case, monkeypatch):
 def test_a_card_says_of_secret_noise_what_the_run_does(key, monkeypatch):
     n_exact, n_chosen, guarantee = drawn(CARDS[key], monkeypatch)
     if guarantee.proved is None:
-        # Without a proof, there are no limits of a proof to report.
+        # Without a proof, there are no limits to report.
         return
     caveats = guarantee.caveats
     assert (SUMS_CAVEAT in caveats) == (n_exact > 0)

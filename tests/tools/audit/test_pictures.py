@@ -1,4 +1,4 @@
-"""The audit's words and pictures: what was found, with its confidence, and nothing of real records for the public."""
+"""The audit's words and pictures: findings with their confidence, and nothing from real records for the public."""
 
 import math
 import re
@@ -89,7 +89,7 @@ def test_what_so_few_runs_cannot_refute_is_undecided_in_words_and_in_the_table(i
     for said in (pictures.sentence(told).public, pictures.histogram(told).alt, pictures.roc(told).alt):
         assert "Undecided: 500 runs can show at most 3.76, and it promised 10 (" in said
         assert "No violation" not in said
-    # Between what the figure could show and what the verdict could, the verdict's own limit is named.
+    # Between the limits of the figure and of the verdict, the text names the verdict's own limit.
     said = pictures.sentence(audited(n_runs=500, limit=3.5, is_proved=is_proved)).public
     assert said.startswith("Undecided: 500 runs can show at most 3.02 with 99.99 % confidence, and it promised 3.5 (")
     assert pictures.sentence(audited(n_runs=500, limit=3.0, is_proved=is_proved)).public.startswith(

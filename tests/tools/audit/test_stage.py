@@ -1,4 +1,4 @@
-"""The Audit page's stage: bounds at every step of play, dots where the attacker speaks, and its sentences."""
+"""The Audit page's stage: bounds at every step of play, dots at the attacker's outcomes, and its sentences."""
 
 import math
 from dataclasses import replace
@@ -31,7 +31,7 @@ def audited(scale=1.0, *, limit=1.0, is_proved=True, claimed=1.0, n_runs=500, se
 
 
 def made(hits, others, n, limit, **options):
-    """Return an audit whose only event has these counts of n runs, which come in no order."""
+    """Return an audit whose only event has these counts of n runs, in no particular order."""
     shuffled = np.random.default_rng(0).permutation
     scores, other = shuffled((np.arange(n) < hits) * 1.0), shuffled((np.arange(n) < others) * 1.0)
     bound = EpsilonBound(0.0, (), 2 * n, n, BoundOptions(), scores, other)
@@ -42,7 +42,7 @@ def made(hits, others, n, limit, **options):
 
 
 def so_far(told, n):
-    """Return the bound of the strongest event in the first n runs, counted another way."""
+    """Return the bound of the strongest event in the first n runs, counted a different way."""
     bound, event = told.bound, told.bound.events[0]
     worlds = [values[:n] for values in (bound.scores, bound.other_scores)]
     hits = [int((each > event.threshold if event.above else each < event.threshold).sum()) for each in worlds]

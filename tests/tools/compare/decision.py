@@ -63,7 +63,7 @@ def decided(points: Points, box: Box, keys: Sequence[str], n_clusters: int, n_ru
 
 
 def check(text: str, told: Decision) -> None:
-    """Hold a paper's ε, winner, costs and odds against what they must be; `text` is Markdown, or `plain_of` HTML."""
+    """Check a paper's ε, winner, costs and odds against the expected ones; `text` is Markdown, or `plain_of` HTML."""
     plain = text.replace("\\", "")
     assert {float(each) for each in re.findall(r"ε = ([\d.]+\d|\d+) throughout", plain)} == {told.epsilon}
     (said,) = re.findall(r"Release with (.+) at ε = (\S+)\.\W*$", plain, re.MULTILINE)
@@ -111,7 +111,7 @@ def falsified(text: str, told: Decision) -> Iterator[tuple[str, str]]:
 
 
 def table_after(text: str, heading: str) -> list[list[str]]:
-    """Return the cells of the tables under a heading, the first one's head first."""
+    """Return the cells of the tables under a heading, starting with the first table's head."""
     part = text.split(f"## {heading}")[1].split("\n## ")[0]
     rows = [line.strip() for line in part.split("\n") if line.startswith("|") and "---" not in line]
     return [[re.sub(r"\\(.)|\*\*", r"\1", cell).strip() for cell in line.strip("|").split("|")] for line in rows]

@@ -7,7 +7,7 @@ _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
 
 def pages_of(file: bytes) -> list[str]:
-    """Return the words of each page, pictures' too: one line for each run of text, spaces as they are."""
+    """Return the words of each page, including its pictures: one line for each run of text, spaces unchanged."""
     objects = dict(re.findall(rb"\n(\d+) 0 obj\n(.*?)\nendobj", file, re.DOTALL))
     maps = {name: _characters(_stream(objects[name])) for name in objects if b"beginbfchar" in _stream(objects[name])}
 

@@ -1,6 +1,7 @@
 """The recommended ε keeps the limit in fresh runs, and half of it does not: on random tables, with real methods.
 
-Asked are 9 of 10 runs. A value whose chance is 0.9 keeps the limit in at least 85 of 100 fresh runs in 96 of 100 cases.
+The limit must be kept in 9 of 10 runs. A value whose chance is 0.9 keeps the limit in at least 85 of 100 fresh runs in
+96 of 100 cases.
 """
 
 import math
@@ -48,7 +49,7 @@ class Answered:
 
 
 def table(rng):
-    """Return records around some places, some of them spread over the box, as text would have them."""
+    """Return records around some places, some of them spread over the box, with the digits that text has."""
     n, d, k = int(rng.integers(150, 900)), int(rng.integers(1, 4)), int(rng.integers(2, 6))
     middles, widths = rng.random((k, d)), rng.uniform(0.01, 0.1, k)
     groups = rng.choice(k, n, p=rng.dirichlet(np.full(k, 4.0)))
@@ -59,7 +60,7 @@ def table(rng):
 
 
 def answered(seed):
-    """Search on one table as Compare does, and make fresh runs of what is recommended."""
+    """Search on one table as Compare does, and make fresh runs of the recommendation."""
     rng = np.random.default_rng(seed)
     points, box, k = table(rng)
     keys, limit = tuple(rng.choice(KEYS, 2, replace=False)), float(rng.choice([1.1, 1.2, 1.5]))

@@ -1,4 +1,4 @@
-"""Are they the same clusters? Against brute force and scikit-learn, and where a small cost hides a group."""
+"""Agreement of clusters, against brute force and scikit-learn, also if a small cost hides a group."""
 
 import itertools
 
@@ -98,7 +98,7 @@ def test_runs_are_repeated_to_the_bit_and_held_against_k_means_on_their_own_reco
             sample = trial.source.dataset().points
             exact = KMeans(3, n_init=20, random_state=0).fit(sample)
             assert len(one.nonprivate_nearest) == len(row[runs.CENTERS])
-            # Three crowds far apart: k-means finds them from any of many starts, so that labels are the same.
+            # Three crowds far apart: k-means finds them from any of many starts, so the labels are the same.
             assert one.nonprivate_ari == pytest.approx(
                 adjusted_rand_score(exact.labels_, assign(sample, row[runs.CENTERS])), abs=1e-12
             )

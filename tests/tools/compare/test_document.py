@@ -1,4 +1,4 @@
-"""A document asks no network, runs no script, and prints every foreign word as a word, in all of its forms."""
+"""Documents request no network, run no script, and print every foreign word as a word, in all of their forms."""
 
 import re
 from html import escape, unescape

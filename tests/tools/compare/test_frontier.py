@@ -1,4 +1,4 @@
-"""The comparison's picture against quantiles by hand, and which lines may be held against each other."""
+"""The comparison's picture against quantiles by hand, and the choice of lines that may be compared."""
 
 import numpy as np
 import pytest

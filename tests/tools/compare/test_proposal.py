@@ -64,7 +64,7 @@ def test_nine_of_ten_sets_lie_in_bands_that_were_made_without_them(report):
     st.sampled_from((None, 1e-6)),
 )
 def test_whatever_is_asked_the_method_takes_the_parameters(n, epsilon, k, d, wanted, delta):
-    """Also whether a δ was named: without one, what runs is proved with δ = 0."""
+    """The test also covers a missing δ: without one, the run is proved with δ = 0."""
     if wanted == "regions" and delta is None:
         with pytest.raises(ValueError, match="every method for regions needs a δ"):
             recommend(n=n, epsilon=epsilon, n_clusters=k, d=d, wanted=wanted)

@@ -1,6 +1,6 @@
 """Compare's search for the smallest ε or n: its answers follow from the runs, and are as sure as they claim.
 
-Chances of keeping the limit need not rise along ε: DPM cuts more often with more of it.
+The chance to keep the limit need not rise along ε: DPM cuts more often at a larger ε.
 """
 
 import dataclasses
@@ -50,7 +50,7 @@ def rows(chance, value, n_runs, *, axis="epsilon"):
 
 
 def found(chances, *, values=EPSILONS, people=None, probability=0.9, floors=MappingProxyType({})):
-    """Search to the end: method -> chance at each value, and -> cost without privacy that its last run knows."""
+    """Search to the end: method -> chance at each value, and -> cost without privacy in its last run."""
     axis = "epsilon" if people is None else "n"
     asked = CostSearch(tuple(chances), values, 1.2, probability, 0.95, 5, 0, 0, 100, people)
     start = (
@@ -120,7 +120,7 @@ def test_what_every_value_fails_is_ruled_out_and_a_first_value_has_none_below():
 
 
 def test_all_runs_are_held_against_the_least_cost_without_privacy_that_any_of_them_knows():
-    """One run of another method finds better centers than k-means did: what was 10 % more is then 50 %."""
+    """One run of the other method finds better centers than k-means did, so 10 % more becomes 50 % more."""
     of = {"a": lambda at: float(at >= 0.3), "b": lambda at: float(at >= 2.0)}
     asked, now = found(of)
     assert search.recommendation(asked, now, NAMES, ["a"]).best.value == 0.3
@@ -131,7 +131,7 @@ def test_all_runs_are_held_against_the_least_cost_without_privacy_that_any_of_th
 
 
 def expected_stakes(p, probability, n):
-    """Return the mean of both stakes after n runs, exactly: a walk over how many of them met the aim."""
+    """Return the exact mean of both stakes after n runs: a walk over the number of runs that met the aim."""
     means = []
     for side in (max, min):
         # Number of runs that met the limit -> mean stake there, times the probability of that number.
@@ -163,7 +163,7 @@ def test_no_bet_is_expected_to_win_against_what_is_true(probability, share):
         assert expected_stakes(above, probability, 40)[0] > 2.0
         assert expected_stakes(below, probability, 40)[1] > 2.0
         return
-    # Bets at the share that all 40 runs will have had know what they bet on, and are expected to win.
+    # Bets at the final share of all 40 runs have advance knowledge, and are expected to win.
     shares = np.arange(1, 41) / 40
     won = shares ** (40 * shares) * (1 - shares) ** (40 * (1 - shares))
     lost = probability ** (40 * shares) * (1 - probability) ** (40 * (1 - shares))
@@ -228,7 +228,7 @@ def bisected(values, seen, probability, confidence):
 
 
 def halved(values, seen, probability, confidence, _n_rounds):
-    """Run halfway between the ends of what `bisected` leaves."""
+    """Run halfway between the ends of the interval from `bisected`."""
     found = bisected(values, seen, probability, confidence)
     if found.low is None:
         return None
@@ -270,7 +270,7 @@ def test_a_bisection_and_a_bare_share_of_runs_are_wrong_more_often(name, ways):
 
 @pytest.mark.parametrize("probability", [0.5, 0.9])
 def test_the_estimate_is_where_runs_keep_the_aim_and_far_below_the_first_that_can_be_shown(probability):
-    """The smallest good value has a chance too near to the asked one to be shown by any number of runs made here."""
+    """The smallest good value has a chance too near to the limit for any number of runs here to show it."""
     near = curve((0, 0.02), (0.3, probability + 0.04 * (1 - probability)), (3.0, 1.0))
     rng, n = np.random.default_rng(0), 60
     found = [simulate(near, rng, probability, 0.95)[0] for _ in range(n)]
@@ -350,7 +350,7 @@ def test_what_no_value_reaches_and_what_runs_do_not_decide_are_told_apart():
     worse = {0.05: [True] * 120, 1.0: [False] * 99}
     found = support(EPSILONS, worse, 0.9, 0.95)
     assert (found.low, found.estimate, found.harmful) == (0.05, 0.05, (1.0,))
-    # Few runs that look good are no estimate where a value has more.
+    # A value with few good runs is not the estimate if another value has more good runs.
     lucky = {0.1: [False] * 40, 0.2: [True] * 10, 0.3: [True] * 70}
     assert support(EPSILONS, lucky, 0.9, 0.95).estimate == 0.3
     assert next_value(EPSILONS, lucky, 0.9, 0.95, 0) == 0.2, "and are looked at next"
@@ -365,7 +365,7 @@ def fewest(decided):
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
 @pytest.mark.parametrize("n_values", [2, len(EPSILONS)])
 def test_each_end_and_all_harm_together_have_their_shares_of_the_error(confidence, n_values):
-    """Ville: a stake is above x with chance 1 / x at most, whenever one looks. So often may err what it decides."""
+    """Ville: at any time, a stake is above x with chance 1 / x at most. Decisions may be wrong that often."""
     assert 2.0 * END_SHARE + HARM_SHARE <= 1.0
     values, error = EPSILONS[:n_values], 1.0 - confidence
     at = values[1]

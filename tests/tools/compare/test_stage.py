@@ -1,4 +1,4 @@
-"""Compare's stage: its finding follows what was measured, its interval holds, and the public gets nothing exact."""
+"""Compare's stage: its finding follows from the measurements, its interval holds, the public gets nothing exact."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ def one(key, shown=(1.0,) * 3, audience=Audience.RELEASED, meaning=None):
 
 
 def finding(medians, i=1, shown=None, no_data=9.0, spread=None):
-    """Return the finding where the methods have these medians at the i-th ε."""
+    """Return the finding if the methods have these medians at the i-th ε."""
     maps = [one(key, (shown or {}).get(key, medians[key]) * np.ones(3)) for key in medians]
     costs = {key: np.sort((spread or {}).get(key, around(median))) for key, median in medians.items()}
     lines = [series(key, np.repeat(costs[key][:, None], 3, axis=1)) for key in medians]
@@ -64,7 +64,7 @@ def coverage(n, rank_more=0, draws=20_000):
 
 @pytest.mark.parametrize("n", [10, 30, 100])
 def test_the_interval_of_a_median_holds_it_as_often_as_it_says(n):
-    """Six standard errors of the known chance; one that is two order statistics narrower holds it less often."""
+    """Six standard errors of the known chance; an interval narrower by two order statistics holds it less often."""
     rank = int(stats.binom.ppf(0.025, n, 0.5))
     known = 1.0 - 2.0 * stats.binom.cdf(rank - 1, n, 0.5)
     assert known >= 0.95
@@ -91,7 +91,7 @@ def misses(of, trials=400):
 
 
 def test_the_bracket_holds_the_smallest_epsilon():
-    """It misses it only where the interval of a median is wrong at it, at two larger ε, or at the one below it."""
+    """The bracket misses only if a median's interval is wrong at that ε, at two larger ε, or at the one below it."""
     allowed = 4 * 0.025
     limit = allowed + 6.0 * np.sqrt(allowed * (1.0 - allowed) / 400)
 

@@ -1,4 +1,4 @@
-"""The band of what many runs lose: quantiles of the runs that its seeds make, and few runs where one is slow."""
+"""The band of the losses of many runs: quantiles of the runs from its seeds, and few runs if one run is slow."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ class Clock:
 
 @pytest.fixture
 def made(monkeypatch):
-    """Let runs have losses and forget other tests' pages; return how often the method and its reference were run."""
+    """Let runs have losses and forget other tests' pages; return the number of runs of the method and its reference."""
     counts = {"fit": 0, "reference": 0}
     find = METHOD.run.find_reference
 

@@ -1,4 +1,4 @@
-"""Chapters as data: their form, and what each measures against an oracle that shares no code with it."""
+"""Chapters as data: their form, and their measurements against an oracle that shares no code with them."""
 
 import math
 import re
@@ -160,7 +160,7 @@ def test_exact_centers_give_everyone_away_and_noisy_ones_do_not(monkeypatch):
     assert chapters.leak_answer().value < 6.0, "the same question would have another answer"
 
 
-# Methods: costs, counts, moves and walks, each counted another way; tests/pages/test_learn.py repeats pages' runs.
+# Methods: costs, counts, moves and walks, each counted a second way; tests/pages/test_learn.py repeats pages' runs.
 
 
 def test_ranges_leave_nothing_out():
@@ -241,7 +241,7 @@ def test_a_sent_place_moves_by_the_law():
     assert "99 in 100" in CHAPTERS["sending"].note(4.0).replace("99 times in 100", "99 in 100")
 
 
-# The audit stays below what is true, and catches what is missing.
+# The audit stays below the truth, and catches missing noise.
 
 
 def test_the_audit_catches_missing_noise_and_no_more():

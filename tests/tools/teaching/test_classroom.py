@@ -1,4 +1,4 @@
-"""A live class: who may do what in it, what leaves it and when, and how counts are rounded; 100 students at once."""
+"""A live class: its permissions, the time and content of its output, the rounding of counts; 100 students at once."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ class Answer:
 
 
 class Browser:
-    """Somebody's browser: it asks the app without a network, and keeps cookies."""
+    """A person's browser: it asks the app without a network, and keeps cookies."""
 
     def __init__(self, address="192.0.2.1"):
         self.cookies, self.address = {}, address
@@ -116,7 +116,7 @@ async def teach(teacher, code, **command):
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """Begin with an empty server, on a clock that stands still, and prepare nothing ahead."""
+    """Begin with an empty server, on a clock that does not move, and prepare nothing ahead."""
     now = SimpleNamespace(value=1000.0)
 
     async def prepare():
@@ -551,7 +551,7 @@ def test_one_answer_more_is_seen_once_in_five(choices):
     exact = [choices.count(choice) for choice in range(4)]
     assert all(0 <= count - shown < classroom.FEWEST for count, shown in zip(exact, room.counts("coin"), strict=True))
     assert all(shown == 0 or shown >= classroom.FEWEST for each in seen for shown in each)
-    # Each number changes at every fifth of its own answers: what one student chose cannot be read off two screens.
+    # Each number changes at every fifth of its own answers, so nobody can read one student's choice from two screens.
     for column in zip(*seen, strict=True):
         assert len(set(column)) <= 1 + len(choices) // classroom.FEWEST
 

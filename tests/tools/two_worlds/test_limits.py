@@ -1,4 +1,4 @@
-"""Two worlds: which operations a claim covers, and what it allows an attacker; every number against a closed form."""
+"""Two worlds: the operations that a claim covers, and an attacker's odds; every number against a closed form."""
 
 import math
 from functools import partial
@@ -112,7 +112,7 @@ def test_a_claim_is_called_too_small_only_where_the_whole_interval_is_above_it(m
 
 
 def test_noise_limits_nothing_where_nothing_is_proved():
-    """And where it counts per distance, only where its law is that of the release."""
+    """If noise counts per distance, it sets a limit only if its distribution is the release's."""
     pair, box = story.Neighbors((POINTS, POINTS[1:]), POINTS[:1]), Box.cube(0.0, 1.0, 2)
     for proved in (None, claim()):
         odds = story.odds_of(Guarantee(claim(), proved), Change("remove", 0), nd_laplace.Params(), box, pair, 70.0)

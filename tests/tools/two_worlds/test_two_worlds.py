@@ -1,4 +1,4 @@
-"""Two worlds: neighbors that differ in one record, and clouds that hold released values alone."""
+"""Two worlds: neighbors that differ in one record, and clouds that contain only released values."""
 
 import dataclasses
 
@@ -141,7 +141,7 @@ def test_peaks_are_the_landscapes_minima():
 
 
 def test_the_published_release_gives_the_record_away():
-    """With one cluster the released center lies on the ray of the true sum: without noise, another in each world."""
+    """With one cluster, the released center is on the true sum's ray: without noise, the worlds' centers differ."""
     params = convergent_kmeans.Params(n_clusters=1, mode="published", max_iterations=3, start_seed=1)
     question = WorldsQuestion("convergent_kmeans", ("one",), Change("remove", 3), params)
     first, second = (run_world(RECORDS, BOX, question, world, 24, (5,)).statistics for world in (0, 1))
@@ -203,7 +203,7 @@ def test_the_public_sees_nothing_of_two_worlds(change, near):
 
 
 def test_clouds_are_drawn_from_releases_alone():
-    """Noninterference: other exact records, same releases, byte-identical clouds and cuts."""
+    """Noninterference: different exact records and the same releases give byte-identical clouds and cuts."""
     change = Change("remove", 3)
     clouds = tuple(run_world(RECORDS, BOX, asked("dpm", change), world, 8, (5,)) for world in (0, 1))
     other = BOX.from_unit(np.random.default_rng(1).random((40, 2)))
