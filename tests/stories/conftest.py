@@ -26,7 +26,7 @@ def records_of(d, n, seed):
 
 
 def run_on(name, points, words, rng, **options):
-    """Run a method on records, data units, and return the run beside what it is compared with."""
+    """Run a method on records, data units, and return the run with its reference."""
     method, kind = ALGORITHMS[name], run_class(name)
     params = method.Params(**options)
     result = method.fit(points, words.box, params, rng=rng)

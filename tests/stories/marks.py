@@ -14,7 +14,7 @@ SETTINGS = [(1, View()), (2, View()), (5, View()), (5, View(4, 2))]
 
 
 def by_hand(values, view, d):
-    """Project box units; a single feature lies on the strip's middle."""
+    """Project box units; a single feature is on the strip's middle line."""
     if d == 1:
         return np.stack([values[..., 0], np.full(values.shape[:-1], 0.5)], axis=-1)
     return values[..., [view.x, view.y]]

@@ -1,4 +1,4 @@
-"""No page says that privacy costs less than none: one reference for all, and no ratio below 1."""
+"""No page claims that privacy lowers the cost: one reference for all, and no ratio below 1."""
 
 import dataclasses
 import re
@@ -67,7 +67,7 @@ def brute(points, centers):
 
 
 def told_of(name, points, epsilon, seed):
-    # Lloyd's own has no budget, another has ρ.
+    # Plain Lloyd has no budget, and another method has ρ.
     named = {field.name for field in dataclasses.fields(ALGORITHMS[name].Params)}
     budget = dict.fromkeys({"epsilon", "rho"} & named, epsilon)
     return run_on(name, points, WORDS, np.random.default_rng(seed), **budget)

@@ -84,7 +84,7 @@ def public(run):
     return run.ensembles(View())[1].draws
 
 
-# Runs of one iteration, from a public start and with a public budget: what other seeds release is the law.
+# Runs of one iteration, from a public start and with a public budget: releases from other seeds give the distribution.
 MODULES = [
     pytest.param("dplloyd", dplloyd, {}, id="dplloyd"),
     pytest.param("convergent_kmeans", ckm, {}, id="repaired"),
@@ -344,7 +344,7 @@ def test_public_clouds_contain_no_less_after_a_private_start(name, monkeypatch):
 )
 @pytest.mark.usefixtures("many")
 def test_the_cloud_of_a_center_that_stayed_is_all_of_the_box(name, given, monkeypatch):
-    """Nothing is known about its average: it is among the draws in at least 9 of 10 runs. A definite place is not."""
+    """Nothing is known about the average: draws include it in at least 9 of 10 runs. A definite place fails."""
     runs, uniform = many_runs(name, given, n_runs=100), ensemble.standard_uniform
     for definite in (False, True):
         if definite:

@@ -1,4 +1,4 @@
-"""With the public switch on, every file follows from the release: another trace under it, and no byte moves."""
+"""With the public switch on, every file follows from the release: a different trace changes no byte."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ NAMES = ["repaired", "published", "dpm", "dpm published", "morse", *sorted(set(B
 
 
 def worlds(name, tell, tell_dpm, tell_family, d=2):
-    """Return a method, a run, and another trace under the same release."""
+    """Return a method, a run, and a different trace with the same release."""
     if name in ("repaired", "published"):
         told = tell(d, mode=name)
         return CATALOGUE["convergent_kmeans"], told, of_kmeans.other_world(told, 123)

@@ -1,4 +1,4 @@
-"""Every number among a run's facts is what its label says: found again from records and release, by other means."""
+"""Every number among a run's facts matches its label: the tests compute it from records and release by other means."""
 
 import dataclasses
 import math
@@ -99,7 +99,7 @@ def nd_laplace(run, x):
     lengths = times * np.sqrt((moves**2).sum(axis=1))
     outside = ~((run.release.points >= box.low) & (run.release.points <= box.high)).all(axis=1)
     diagonal = math.dist(box.low / per, box.high / per)
-    # The noise goes less than half of the way to the other place: by the law of its length, for each angle.
+    # The noise goes less than half of the way to the other place: by the distribution of its length, for each angle.
     angles = (np.arange(20_000) + 0.5) / 20_000 * math.pi / 2.0
     nearer = 0.5 + 0.5 * law.cdf(RADIUS / 2.0 / np.cos(angles)).mean()
     some = x[np.linspace(0, len(x) - 1, min(len(x), 300)).astype(int)] / per
@@ -304,7 +304,7 @@ ELSEWHERE = {"Off Lloyd's centers", "Lloyd's iterations", "What stopped the cutt
 
 
 def check(facts, wanted):
-    """Hold every figure of the facts against what it should be."""
+    """Check every figure of the facts against its expected value."""
     facts = {fact.label: fact.value for fact in facts if fact.label not in ELSEWHERE}
     assert facts.keys() == wanted.keys()
     for label, exact in wanted.items():

@@ -1,4 +1,4 @@
-"""One number for one thing: what a run says in its headline, strips, facts, cards, formulas and files agrees."""
+"""One number for one thing: a run's headline, strips, facts, cards, formulas and files agree."""
 
 import json
 import re

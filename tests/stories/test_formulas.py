@@ -1,4 +1,4 @@
-"""The numbers in the formulas are those of the run: of its spending, its release and its guarantee, to the last bit."""
+"""The numbers in the formulas come from the run: its spending, release and guarantee, to the last bit."""
 
 import dataclasses
 import math
@@ -30,7 +30,7 @@ WORDS |= {"offset", "after", "step", "e", "i", "q", "x", "Gamma", "tilde"}
 
 
 def known(name, params, module=None, points=POINTS, look=None):
-    """Run a method and return what the public knows of it, with the run."""
+    """Run a method and return its public information, with the run."""
     result = (module or CATALOGUE[name]).fit(points, BOX, params, rng=np.random.default_rng(1))
     return Known(params, result.release, result.events, result.guarantee, BOX, look), result
 

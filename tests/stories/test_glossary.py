@@ -21,7 +21,7 @@ from dpviz.stories.glossary import (
 )
 from dpviz.tools.teaching.chapters import CHAPTERS
 
-# What a newcomer meets on the pages, as it is written there.
+# Terms that a newcomer meets on the pages, as they are written there.
 MET = (
     *("record", "cluster", "center", "curator", "attacker", "neighbors", "ε", "δ", "budget", "bound", "release", "box"),
     *("noise", "sensitivity", "DPM", "Morse", "nD-Laplace", "ARI", "inertia", "cost", "zCDP", "Laplace mechanism"),

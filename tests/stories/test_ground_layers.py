@@ -1,4 +1,4 @@
-"""A town's public map lies under pictures of it, where its places are, and nowhere else."""
+"""A town's public map is under pictures of the town, at its own places, and nowhere else."""
 
 import dataclasses
 

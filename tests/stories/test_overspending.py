@@ -30,7 +30,7 @@ TOLD = [*CATALOGUE, "blum", "dwork", "dplloyd", "fastlloyd", "gupt", "privgene",
 
 
 def told(name, *, more=1, **choices):
-    """Tell a run; with `more` > 1 its events say so many times what was drawn."""
+    """Tell a run; with `more` > 1, its events repeat the draws so many times."""
     run = run_on(name, POINTS, WORDS, np.random.default_rng(1), **{**NEEDS.get(name, {}), **choices})
     return dataclasses.replace(run, result=dataclasses.replace(run.result, events=run.result.events * more))
 
@@ -59,7 +59,7 @@ def test_an_overspend_is_red_on_the_card(name):
 
 @pytest.mark.parametrize("name", [name for name in TOLD if name not in ("nd_laplace", "source_target", "morse")])
 def test_an_overspend_is_on_the_spending_and_on_its_chart(name):
-    """The bars of the spending are sums over events: none is what is left of ε."""
+    """The bars of the spending are sums over events: no bar is a remainder of ε."""
     once, twice = told(name), told(name, more=2)
 
     def bars(run):

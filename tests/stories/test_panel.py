@@ -109,5 +109,5 @@ def test_small_chances_are_said_as_cases(chance, text):
 )
 def test_upper_limits_by_hand(value, text):
     assert ceiled(value) == text
-    # How a proved ε and δ were written before: less than they are, but where three digits are enough.
+    # Previous form of a proved ε and δ: less than the true values, unless three digits are enough.
     assert float(number(value).replace("∞", "inf")) < value or value in (0.1 + 0.2, math.inf)

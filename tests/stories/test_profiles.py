@@ -158,7 +158,7 @@ def test_names_go_by_place_and_not_by_number(centers, random):
     random.shuffle(order)
     named = [NamedPlace(f"n{i}", tuple(place)) for i, place in enumerate(centers.tolist()) if i % 2 == 0]
     names = carried(named, centers)
-    # Of centers in one place the first has the name, and of names in one place the first is the center's.
+    # Among centers in one place, the first gets the name; among names in one place, the center gets the first.
     first = {tuple(place): i for i, place in reversed(list(enumerate(centers.tolist())))}
     kept = {}
     for each in named:

@@ -1,4 +1,4 @@
-"""Formulas of an audit and of a comparison: filled with the counts and costs on screen, each against another way."""
+"""Formulas of an audit and a comparison, filled with the counts and costs on screen, each checked a second way."""
 
 import numpy as np
 import pytest

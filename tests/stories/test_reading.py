@@ -91,7 +91,7 @@ def test_only_symbols_that_stand_in_a_formula_are_listed():
     assert all(SYMBOLS.values())
 
 
-# Figures in the texts, each against where it comes from.
+# Figures in the texts, each against its source.
 
 
 def test_kmeans_degrees_are_the_committed_ones():

@@ -1,4 +1,4 @@
-"""A script says what a picture follows from, and no word of a file is ever code in it."""
+"""A script states everything that a picture follows from, and no word of a file ever becomes code in it."""
 
 import ast
 import dataclasses

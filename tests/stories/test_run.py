@@ -290,7 +290,7 @@ def test_another_ending_or_step_is_refused_and_nothing_is_written(tmp_path, path
 
 @pytest.mark.parametrize("name", ["dplloyd", "dpm", "em_mc"])
 def test_public_files_follow_from_what_mechanisms_answered(name, monkeypatch, tmp_path):
-    """Other records with the same answers have the same public files; the curator's differ."""
+    """Different records with the same answers have the same public files; the curator's files differ."""
     tape, box = Tape(monkeypatch), Box.cube(0.0, 1.0, 2)
     given = {"epsilon": 8.0} if name == "dpm" else {}
     with tape.recording():

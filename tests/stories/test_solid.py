@@ -28,7 +28,7 @@ def drawn(run, view):
 
 
 def turned(places, depths, view, other):
-    """Turn picture coordinates back into the three features and into the other picture's plane."""
+    """Turn picture coordinates back into the three features, and into the other picture's plane."""
     unit = np.zeros((1, 4))
 
     def axes(one):

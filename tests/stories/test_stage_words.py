@@ -1,4 +1,4 @@
-"""The words of the stage: their length, their truth, and numbers that follow from what was proved and measured."""
+"""The words of the stage: their length, their truth, and numbers that follow from proofs and measurements."""
 
 import itertools
 import math
@@ -44,7 +44,7 @@ PROTECTION = {
     "your home shows": (99.0, 100.0),
     "your place shows": (99.0, 100.0),
 }
-# No noise leaves these true, whatever the number beside them. A guarantee holds at any ε.
+# With noise, these words are never true, whatever the number beside them. A guarantee holds at any ε.
 NEVER = r"perfect|(?<!nearly )exact(?!ly right)|guarantee is gone|no longer protects|singled out"
 HOSTILE = ("".join(PARTS[:20]), "<script>alert(1)</script>" * 4)
 
@@ -67,7 +67,7 @@ def test_every_page_has_its_words():
 
 
 def data_sets(d=2):
-    """Yield records of many shapes, with classes and without, whose names and units are hostile."""
+    """Yield records of many shapes, with classes and without, and with hostile names and units."""
     for name, n in (("blobs", 160), ("moons", 160), ("null", 60)):
         data = load(name, n=n, seed=3)
         yield replace(data, feature_names=HOSTILE, units=(HOSTILE[1],) * d, title=HOSTILE[0])
@@ -85,7 +85,7 @@ EVERY = [
 
 
 def runs(name, mode, turn):
-    """Yield runs of a mode on every other data set, at one of many budgets each, proved or not."""
+    """Yield runs of a mode on every second data set, each at one of many budgets, proved or not."""
     algorithm, kind = ALGORITHMS[name], run_class(name)
     budgets = itertools.cycle((0.1, 10.0, 1.0, 3.0, 0.3, 20.0, 0.05))
     for seed, data in enumerate(data_sets()):
@@ -111,7 +111,7 @@ def runs(name, mode, turn):
 
 
 def check_headline(said):
-    """Check that a headline says no more than the numbers beside it."""
+    """Check that a headline claims no more than the numbers beside it."""
     headline, odds = said.finding.lower(), said.risk
     assert odds is None or not re.search(NEVER, headline), headline
     for part, (above, most) in PROTECTION.items():
@@ -377,7 +377,7 @@ def test_the_band_of_a_law_holds_as_many_runs_as_it_says(law):
 
 
 def test_the_averages_of_dpm_have_the_noise_of_their_budget_at_another_epsilon():
-    """The same cuts: another ε has more of them, or fewer. Sigma is that of the run's own δ, to 2 %."""
+    """The cuts stay, although a different ε gives more or fewer cuts. Sigma follows from the run's own δ, to 2 %."""
     data, params = load("blobs", n=2_000, seed=0), CATALOGUE["dpm"].Params(epsilon=0.5)
     result = CATALOGUE["dpm"].fit(data.points, data.box, params, rng=np.random.default_rng(0))
     run = run_of(DPMRun, result, params, data, result.guarantee)
@@ -389,7 +389,7 @@ def test_the_averages_of_dpm_have_the_noise_of_their_budget_at_another_epsilon()
 
 
 def test_two_averages_of_dpm_have_the_noise_of_the_first_one_at_another_epsilon():
-    """Sigma is that of the run's own δ, to 2 %; at a 30th of ε there is one average, with less noise than the first."""
+    """Sigma follows from the run's δ, to 2 %; at a 30th of ε there is one average, with less noise than the first."""
     rng, box = np.random.default_rng(5), Box.cube(0.0, 1.0, 10)
     points = rng.uniform(0.1, 0.9, (4, 10))[np.arange(2_000) % 4] + 0.01 * rng.standard_normal((2_000, 10))
     shares, times = Shares(0.1, 0.3, 0.3, 0.3), np.array([1.0 / 30.0, 0.5, 1.0, 2.0])
@@ -446,7 +446,7 @@ def test_what_is_expected_at_another_epsilon_is_what_a_run_there_says(name, n, g
     assert law[2.0][1] != pytest.approx(there, rel=0.15), "half of the way is refused"
 
 
-# What is found.
+# Findings.
 
 
 @pytest.mark.parametrize(

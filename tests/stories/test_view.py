@@ -17,7 +17,7 @@ def words(d):
 
 
 def records(d, n=200, seed=0):
-    """Draw records whose directions differ in variance and are no axes."""
+    """Draw records whose directions differ in variance and are not axes."""
     rng = np.random.default_rng(seed)
     turn = np.linalg.qr(rng.standard_normal((d, d)))[0]
     return 0.5 + 0.1 * rng.standard_normal((n, d)) * 2.0 ** -np.arange(d) @ turn.T
