@@ -31,9 +31,9 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster_of_processes(folder: Path, count: int) -> Iterator[Cluster]:
-    """Start a scheduler here and `count` workers in processes of their own; none of them survives the block.
+    """Start a scheduler here and `count` workers in separate processes; none of them survives the block.
 
-    No nanny stands between: it gives up on a cluster when one worker ends before it has reported, and says no more.
+    There is no nanny in between: it gives up on a cluster if one worker ends before its report, and gives no reason.
     """
     import distributed
 

@@ -1,4 +1,4 @@
-"""At least 600 hostile files, made by a script: what damages a reader, and what would eat a server."""
+"""At least 600 hostile files, made by a script: files that damage a reader, and files that would exhaust a server."""
 
 import gzip
 import io
@@ -70,7 +70,7 @@ def small() -> Iterator[tuple[str, bytes]]:
             for place in rng.integers(0, len(data), 1 + i % 9):
                 data[place] = int(rng.integers(256))
             yield f"{kind}, {1 + i % 9} bytes changed, {i}", bytes(data)
-    # The archive is whole and what is inside is not: a damaged archive alone is refused before its parts are read.
+    # The archive is whole and its content is not: a damaged archive alone is refused before its parts are read.
     with zipfile.ZipFile(io.BytesIO(bases["workbook"])) as file:
         parts = {path: file.read(path) for path in file.namelist()}
     for path, part in parts.items():
@@ -98,7 +98,7 @@ def small() -> Iterator[tuple[str, bytes]]:
     yield "a document type", archive({"xl/workbook.xml": '<!DOCTYPE a [<!ENTITY b "c">]><workbook>&b;</workbook>'})
 
 
-# What unpacks, or is read, to much more than it is: name -> how to make it.
+# Files that unpack, or are read, to much more than their size: name -> function that makes the file.
 BOMBS = {
     "nested elements": lambda: workbook(**{"xl/workbook.xml": "<workbook>" + "<a>" * (95 * MB)}),
     "an empty table of shared strings": lambda: workbook(**{"xl/sharedStrings.xml": "<sst>" + "<si/>" * (58 * MB)}),

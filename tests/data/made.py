@@ -67,7 +67,7 @@ def parquet(columns, **options):
 
 
 def attempt(data):
-    """Read `data`: a table or a short TableError, and nothing else, comes of it."""
+    """Read `data`; the only possible results are a table and a short TableError."""
     said = ""
     try:
         read_table(io.BytesIO(data))

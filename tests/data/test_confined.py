@@ -25,7 +25,7 @@ SECONDS, BYTES = 5.0, 500_000_000
 # Seconds that a busy machine may take to end a process.
 LATE = 1.0
 ALWAYS = ("nested elements", "a row of 20 million columns")
-# Reads every small file of the corpus in one process under the limits, and says for each what came of it.
+# Script that reads every small file of the corpus in one process under the limits, and reports each result.
 MEASURE = """
 import json, resource, sys, time
 from dpviz.data import TableError
@@ -100,7 +100,7 @@ def test_a_bomb_ends_itself_alone(name):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="this system has no limit of a process's memory")
 def test_the_process_gets_no_more_memory_than_was_agreed():
-    """Beside what its packages take: the bombs above end by this, or by the time."""
+    """The limit excludes the memory of the process's packages. The bombs above end by this limit, or by the time."""
     script = "import numpy as np; from dpviz.data.confined import limit; limit(); "
     script += "np.ones(300 * 125_000); print('fits', flush=True); np.ones(450 * 125_000)"
     environment = {**os.environ, **confined.FRUGAL, "PYTHONPATH": str(ROOT)}

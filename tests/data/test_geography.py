@@ -1,4 +1,4 @@
-"""Latitude and longitude on a plane: lengths against geodesics, and what is taken for a map."""
+"""Latitude and longitude on a plane: lengths against geodesics, and the detection of a map."""
 
 import io
 
@@ -24,7 +24,7 @@ def box_around(latitude, longitude, half_km):
 
 
 def lengths(degrees, places):
-    """Return geodesics between the first and the second half of places, m, and what the plane says of them."""
+    """Return geodesics between the first and the second half of places, m, and the plane's distances."""
     half = len(degrees) // 2
     (south, west), (north, east) = degrees[:half].T, degrees[half:].T
     return GEOD.inv(west, south, east, north)[2], np.hypot(*(places[:half] - places[half:]).T)
@@ -186,7 +186,7 @@ def test_a_line_within_the_map_is_where_its_places_are():
     places = np.array([[24.8, 60.15], [24.85, 60.2], [24.9, 60.1], [25.0, 60.25]])
     here, _, (line, other) = drawn(box, places, places[::-1])
     meters = here.to_meters(places[:, ::-1])
-    # Every place is there to the bit; what is between them lies on the straight line in degrees.
+    # Every place is there to the bit; the parts between places are on the straight line in degrees.
     for one in (line, other):
         assert all((np.abs(one - place).max(axis=1) == 0.0).any() for place in meters)
     between = here.to_degrees(line)[:, ::-1]
@@ -231,7 +231,7 @@ def test_a_background_of_any_size_travels_light():
     walk = np.array([11.0, 48.0]) + np.cumsum(rng.normal(0.0, 1e-4, (200_000, 2)), axis=0)
     here, half, lines = drawn(box, walk)
     assert sum(map(len, lines)) <= MOST_DRAWN
-    # Coarser, but never off: each place that is kept is one of the file's.
+    # Coarser, but never off: each place that is kept is in the file.
     whole = here.to_meters(walk[:, ::-1])
     assert all((np.abs(whole - place).max(axis=1) == 0.0).any() for place in np.concatenate(lines)[::97])
     dots = [[[x, y], [x + 1e-7, y]] for x, y in rng.uniform([10.5, 47.7], [11.5, 48.3], (20_000, 2))]

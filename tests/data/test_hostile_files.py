@@ -35,7 +35,7 @@ def test_one_table_in_every_format(kind):
     np.testing.assert_array_equal(dataset.points, [[1.5], [2.5]])
 
 
-# name -> (one value per cell of a column "a", what comes of it: numbers, or words of the refusal or of a note)
+# name -> (one value per cell of a column "a", result: numbers, or words of the refusal or of a note)
 CELLS = {
     "one column": (["1", "2"], [1, 2]),
     "not a number": (["1", "nan"], [1, np.nan]),

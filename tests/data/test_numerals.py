@@ -102,7 +102,7 @@ def test_what_is_no_number_stays_text(cells):
     ],
 )
 def test_dates_count_as_days_as_in_a_spreadsheet(cells, days):
-    """The days are what a spreadsheet shows for these dates as numbers."""
+    """The days are those that a spreadsheet shows for these dates as numbers."""
     columns = read("n;m\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells)))
     np.testing.assert_array_equal(columns.nonprivate_numbers["n"], days)
     assert columns.dates == {"n"}

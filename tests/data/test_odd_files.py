@@ -21,7 +21,7 @@ from tests.data.made import archive, number_row, text_row, workbook
 
 
 def book(*rows):
-    """Write a workbook of another program."""
+    """Write a workbook of a different program."""
     made = Workbook()
     for row in rows:
         made.active.append(row)

@@ -159,7 +159,7 @@ def test_suggested_bounds_contain_every_number(values):
 
 
 def use(data):
-    """Do with `data` what a person can do with an upload; only TableError may come out."""
+    """Apply to `data` every action that a person can apply to an upload; only TableError may come out."""
     try:
         read = read_table(io.BytesIO(data))
     except TableError as error:
@@ -171,7 +171,7 @@ def use(data):
 
 
 def use_table(read):
-    """Ask a table for data sets; yield what it says instead."""
+    """Ask a table for data sets, and yield its error messages."""
     names = (*read.numeric_columns, *read.text_columns)
     for label in (None, *names[-2:]):
         for missing in ("error", "drop"):
@@ -255,7 +255,7 @@ def test_valid_frames_come_back_to_the_bit(columns, data, separator, encoding, h
     frame = pd.DataFrame(values, columns=columns)
     if has_class:
         frame["THE CLASS"] = [f"class {i % 3}" for i in range(len(frame))]
-    # Quoted names, because an unquoted name may hold what looks like another separator.
+    # Quoted names, because an unquoted name may contain an apparent second separator.
     text = frame.to_csv(index=False, sep=separator, quoting=2)
     read = read_table(io.BytesIO(text.encode(encoding)))
     assert read.numeric_columns == tuple(columns)

@@ -1,4 +1,4 @@
-"""Named pairs and spread targets: reproducible, inside their boxes, and nothing looked at but the box."""
+"""Named pairs and spread targets: reproducible, inside their boxes, and made from the box only."""
 
 import numpy as np
 import pytest

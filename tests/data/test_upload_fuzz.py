@@ -37,7 +37,7 @@ def damaged(kind, wounds):
 
 
 def check(data):
-    """Read a file as the form does, and use every numeric column of what comes of it; whether it is a table."""
+    """Read a file as the form does, use every numeric column of the result, and return True if it is a table."""
     said, table = "", None
     try:
         table = read_table(io.BytesIO(data))
