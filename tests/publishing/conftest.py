@@ -1,4 +1,4 @@
-"""A site of two states a view and set, made once: DPM at two ε. With the article: what its pictures are taken from."""
+"""A site of two states per view and set, made once: DPM at two ε. With the article: the sources of its pictures."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -52,5 +52,5 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a site whose configuration does not say that the records are public."""
+    """Return a site whose configuration does not declare the records public."""
     return made(tmp_path_factory.mktemp("public"), public=False)

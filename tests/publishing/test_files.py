@@ -57,7 +57,7 @@ def test_places_far_out_of_view_stay_exact() -> None:
 
 
 def state() -> PageState:
-    """Return a state with a layer of each kind: drawn, drawn as bytes, switched off, of another frame, and small."""
+    """Return a state with a layer of each kind: drawn, drawn as bytes, switched off, from another frame, and small."""
     rng = np.random.default_rng(5)
 
     def marks(name: str, n: int, rows: np.ndarray, **options: bool) -> Layer:

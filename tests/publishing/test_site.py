@@ -1,4 +1,4 @@
-"""A published site: what of the records is in its files, what is made again, how large it is; and its command."""
+"""A published site: traces of the records in its files, files made again, its size, and its command."""
 
 import base64
 import codecs
@@ -75,15 +75,15 @@ def unpacked(letters: str, length: int) -> bytes:
 
 
 def letters_to_bytes(letters: str, length: int) -> bytes:
-    """Return so many bytes from letters that hold two each, some after a mark."""
+    """Return this number of bytes from letters that hold two bytes each, some after a mark."""
     pairs = re.sub("\u0100(.)", lambda found: chr(ord(found[1]) ^ 0x8000), letters, flags=re.DOTALL)
     return pairs.encode("utf-16-be", "surrogatepass")[:length]
 
 
 def exact(site: Path) -> tuple[int, int, bool, bool]:
-    """Count records, and coordinates in digits, that stand in a site; then whether it says what only a curator knows.
+    """Count a site's records and its coordinates in digits; check it for curator-only text and coarse records.
 
-    The last is whether it has the records in fewer digits, as the first picture is drawn from them.
+    The last value is True if the site has the records in fewer digits, because the first picture is drawn from them.
     """
     data = load("blobs", n=500, seed=0)
     held = contents(site)
@@ -92,7 +92,7 @@ def exact(site: Path) -> tuple[int, int, bool, bool]:
     # Match each number in full: a longer number may begin like a coordinate.
     numbers = set(re.findall(rb"(?<![\d.])\d+\.\d+", held))
     texts = [f"{value:.5g}" for value in data.points.ravel()]
-    # Fewer digits, as the law of a loss is told in, are those of some coordinate by chance.
+    # Numbers with fewer digits, as in the text about a loss's distribution, equal some coordinate by chance.
     digits = sum(text.encode() in numbers for text in texts if len(text.replace(".", "").lstrip("0")) == 5)
     secret = b"500 records" in held or b'"audience": "curator"' in held
     coarse = [coded(unit.tobytes(), [1, *unit.shape], view) for view in views(site)]
