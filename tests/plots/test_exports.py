@@ -1,4 +1,4 @@
-"""The same scene on paper: SVG, CSV and a Plotly figure hold what is drawn, in the right place, and nothing else."""
+"""The same scene on paper: SVG, CSV and a Plotly figure contain what is drawn, in its place, and nothing else."""
 
 import csv
 import dataclasses
@@ -31,7 +31,7 @@ def rows_of(*scenes, **options):
 
 
 def grouped(kind, **changes):
-    """Return a layer whose marks or cells wear groups of their own."""
+    """Return a layer whose marks or cells have their own groups."""
     made = layer(kind, **changes)
     shape = made.arrays["value"].shape if kind is Kind.GRID else next(iter(made.arrays.values())).shape[:2]
     groups = (np.arange(np.prod(shape)) % 4).reshape(shape).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""The scripts of the live picture compute what Python computes: packed arrays, borders, hazes and assignments."""
+"""The live picture's scripts compute the same as Python: packed arrays, borders, hazes and assignments."""
 
 import base64
 from typing import Any
@@ -84,7 +84,7 @@ def test_the_edges_of_cells_are_the_borders() -> None:
             pairs = np.array([sorted(pair.tolist()) for pair in pairs]).reshape(-1, 4)
             return pairs[np.lexsort(np.round(pairs, 6).T[::-1])]
 
-        # Corners are found by other sums: a few roundings of numbers of size 1, a million times as much for thin cells.
+        # Corners come from other sums: a few roundings of numbers of size 1, a million times as much for thin cells.
         np.testing.assert_allclose(sorted_ends(edges), sorted_ends(borders), atol=1e-8)
 
 

@@ -56,7 +56,7 @@ def contrast(one, other):
 
 
 def too_near(roles, clusters):
-    """Return the pairs that some eye may take for each other."""
+    """Return the pairs that some eye may confuse."""
     named = [*((f"{role}", color, True) for role, color in roles.items()), *((each, each, False) for each in clusters)]
     found = []
     for (one, color, is_role), (other, second, also_role) in itertools.combinations(named, 2):
