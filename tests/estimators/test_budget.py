@@ -1,4 +1,4 @@
-"""Releases within a budget are added up from what is public, and refused before anything is run."""
+"""A budget adds up releases from public values, and refuses before anything is run."""
 
 import builtins
 import math
@@ -67,7 +67,7 @@ def count_strengths(event):
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "lloyd"])
 @pytest.mark.parametrize("rows", [1, 3])
 def test_rows_of_a_person_cost_their_guarantee_everywhere(name, rows):
-    """A run, an estimator, a budget, `spend`, the ledger and another accountant agree on the price of all rows."""
+    """A run, an estimator, a budget, `spend`, the ledger and a second accountant agree on the price of all rows."""
     needed = {"targets": X[:30]} if name == "source_target" else {}
     asked = {"epsilon": 1.0, "seed": 3, **needed}
     row = dpviz.run(name, DATA, **asked)
@@ -317,7 +317,7 @@ def test_threads_are_counted_wherever_joblib_runs_them():
 
 
 def refused(name):
-    """Run a method in another process; say what came of it."""
+    """Run a method in another process and return its result in words."""
     try:
         run_of(name)
     except BudgetError as error:
@@ -415,7 +415,7 @@ def test_a_budget_of_a_child_hides_none_above_it():
 
 
 def test_a_method_from_outside_counts_once(tmp_path):
-    """Also one whose fit knows of no budget: the catalogue's record charges it."""
+    """A method whose fit ignores the budget counts, too: the catalogue's record charges it."""
     (tmp_path / "mine.py").write_text(OWN, "utf-8")
     asked = (
         "import dpviz, numpy as np; from dpviz.methods import CATALOGUE; from dpviz.core import Box\n"

@@ -14,7 +14,7 @@ BOUNDS = (-4.0, 4.0)
 ENOUGH = 1e4
 # One method of every kind. The other methods differ only in parameters.
 ALWAYS = ("dpm", "dplloyd", "morse", "nd_laplace", "source_target")
-# What follows the noisy number of records is no use for 50 of them.
+# Values that follow from the noisy number of records are useless for 50 records.
 GIVEN: dict[str, dict[str, Any]] = {
     "dpm": {"n_levels": 3},
     "gupt": {"n_blocks": 1},

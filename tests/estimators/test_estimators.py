@@ -1,4 +1,4 @@
-"""Estimators are the methods, to the bit; what scikit-learn, frames, pipelines and searches do with them."""
+"""Estimators equal the methods, to the bit, and work with scikit-learn, frames, pipelines and searches."""
 
 import dataclasses
 import inspect
@@ -39,7 +39,7 @@ def of(name, **given):
 
 
 def same_release(one, other):
-    """Compare to the bit; what a release has worked out for somebody who asked stands in one of them alone."""
+    """Compare to the bit; values that a release computes on request are in only one of the two."""
     first, second = dict(arrays(one)), dict(arrays(other))
     both = first.keys() & second.keys()
     assert {"result.centers", "result.points"} & both
@@ -237,7 +237,7 @@ def test_importing_the_package_loads_nothing():
 
 
 def test_labels_of_a_release_follow_from_it_alone():
-    """Other records with the same release have the same centers, and the same label at the same place."""
+    """Different records with the same release have the same centers, and the same label at the same place."""
     made = of("dpm").fit(X)
     other = of("dpm").fit(X[::2])
     other.release_, other.cluster_centers_ = made.release_, made._centers(made.release_)
@@ -252,7 +252,7 @@ def test_our_methods_have_the_names_that_are_promised():
 
 @pytest.mark.parametrize("state", [None, 7, np.random.default_rng(7), np.random.RandomState(7)])
 def test_a_method_is_given_secret_noise_where_no_seed_is(name, state, monkeypatch):
-    """Every release of every estimator, and what a seed stands for."""
+    """The test covers every release of every estimator, and the meaning of a seed."""
     given = []
 
     def fit(points, box, params, *, rng):
