@@ -23,7 +23,7 @@ UNUSED = (
 )
 FLAGS = ("--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-background-networking")
 FLAGS += (f"--disable-features={UNUSED}",)
-# Between two tests a page is empty; the next page would get a process of its own, which reads Streamlit's script anew.
+# Between two tests a page is empty; otherwise the next page gets a new process, which reads Streamlit's script again.
 FLAGS += ("--process-per-site",)
 SIZE = {"width": 1280, "height": 1000}
 FAILED = pytest.StashKey[bool]()
@@ -37,7 +37,7 @@ Server = Callable[[str], str]
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Start an app on a free port, once for each path, and return its address."""
+    """Start an app on a free port, once for each path, and return its URL."""
     logs = tmp_path_factory.mktemp("servers")
     running: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}
 
@@ -55,7 +55,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def kept_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apart]:
-    """Keep one server for whatever would disturb the tests of the common one."""
+    """Keep one server for actions that would disturb the tests of the shared server."""
     folder = tmp_path_factory.mktemp("apart")
     with serving(folder / "course") as origin:
         kept = Apart("app.py", folder, origin)
@@ -65,7 +65,7 @@ def kept_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apart]:
 
 @pytest.fixture
 def apart(kept_apart: Apart) -> Apart:
-    """Give that server, running: a test may have killed it and failed before it was started again."""
+    """Give the separate server, running: a test may have killed it and failed before it was started again."""
     kept_apart.start()
     return kept_apart
 
@@ -115,7 +115,7 @@ NO_BANDS = """{
 
 
 def visitor(browser: Browser, *, bands: bool = False, **options: Any) -> BrowserContext:
-    """Return a fresh profile of somebody who has been here before: nothing moves by itself, or runs behind a page."""
+    """Return a fresh profile of a returning visitor: nothing moves by itself, and nothing runs behind a page."""
     context = browser.new_context(**options)
     if not bands:
         context.add_init_script(NO_BANDS)
@@ -143,7 +143,7 @@ class Tab:
         return self.page
 
     def clear(self, *, stays: bool) -> None:
-        """Take back whatever a test may have done to the page; with `stays` its document remains."""
+        """Undo every change that a test may have made to the page; with `stays`, its document remains."""
         if self.page is None or self.page.is_closed():
             return self.drop()
         page, context = self.page, self.page.context
@@ -189,7 +189,7 @@ def tab(browser: Browser) -> Iterator[Tab]:
 
 @pytest.fixture
 def page(tab: Tab, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Give a page of desktop size as a fresh profile has it; an uncaught error in it fails the test."""
+    """Give a page of desktop size, like in a fresh profile; an uncaught error in it fails the test."""
     stays = request.node.get_closest_marker("stays") is not None
     opened = tab.fresh(stays=stays)
     if request.node.get_closest_marker("still"):

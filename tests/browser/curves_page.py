@@ -19,7 +19,7 @@ BLUE_ON_DARK, GREEN = rgb(DARK.roles[Role.RELEASED]), rgb(LIGHT.roles[Role.PUBLI
 
 
 def evaluate(page: Page, server: Server, body: str, *arguments: Any) -> Any:
-    """Run the body of a function of (live, a, b); `live` has all that the picture's scripts export."""
+    """Run the body of a function of (live, a, b); `live` has everything that the picture's scripts export."""
 
     def answer(route: Route) -> None:
         route.fulfill(path=FOLDER / route.request.url.rpartition("/")[2])
@@ -30,7 +30,7 @@ def evaluate(page: Page, server: Server, body: str, *arguments: Any) -> Any:
 
 
 def drawn(page: Page, server: Server, scene: Scene, body: str, theme: str = "light") -> Any:
-    """Draw a scene into a canvas of its own and run `body` over alpha(x, y, zoom) of scene coordinates."""
+    """Draw a scene into a separate canvas and run `body` over alpha(x, y, zoom) of scene coordinates."""
     return evaluate(
         page,
         server,

@@ -56,7 +56,7 @@ def start_server(
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder's files on an origin of their own; give that."""
+    """Serve a folder's files on a separate origin; give that origin."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -68,7 +68,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def served(site: Path) -> Iterator[str]:
-    """Serve a site below a path of its own; give its address."""
+    """Serve a site below a separate path; give its URL."""
     with serving(site.parent) as origin:
         yield f"{origin}/{site.name}"
 
@@ -101,13 +101,13 @@ class Apart:
         self.address, self.process = start_server(self.app, self.logs[-1], port or 0, more=environment)
 
     def kill(self) -> None:
-        """End it as a crash does."""
+        """End the server as a crash does."""
         assert self.process is not None
         self.process.kill()
         self.process.wait(timeout=20)
 
     def end(self) -> None:
-        """End it as its operator does."""
+        """End the server as its operator does."""
         if self.process is not None:
             self.process.terminate()
             self.process.wait(timeout=20)

@@ -70,7 +70,7 @@ def behind(page: Page, name: str) -> None:
 
 
 def unfolded(page: Page, name: str) -> None:
-    """Open a line of the menu "More" that opens, such as "Seeds"."""
+    """Open an expandable line of the menu "More", such as "Seeds"."""
     behind(page, "more")
     line = page.get_by_test_id("stPopoverBody").locator("summary").filter(has_text=re.compile(f"{re.escape(name)}$"))
     if line.locator("xpath=..").get_attribute("open") is None:
@@ -78,7 +78,7 @@ def unfolded(page: Page, name: str) -> None:
 
 
 def switch(page: Page, name: str) -> None:
-    """Take a choice of which all are on screen."""
+    """Select an option of a control that shows all of its options."""
     page.get_by_role("radio", name=name, exact=True).or_(
         page.get_by_role("button", name=name, exact=True)
     ).first.click()
@@ -190,7 +190,7 @@ def lightness(page: Page) -> float:
 
 
 def check_edge(page: Page) -> None:
-    """Nothing is wider than the screen."""
+    """Check that nothing is wider than the screen."""
     widths = page.evaluate(
         """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
           .map((element) => [element.scrollWidth, element.clientWidth])"""

@@ -1,4 +1,4 @@
-"""Every page for everybody: axe-core finds nothing serious, the keyboard is enough, motion rests, a phone will do."""
+"""Accessibility of every page: axe-core finds nothing serious, the keyboard suffices, motion rests, a phone will do."""
 
 import re
 from importlib.resources import files
@@ -354,7 +354,7 @@ def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -
     grounds = {each.get_attribute("aria-checked"): darkness(each) for each in chosen.all()}
     assert grounds["true"] > 0.5 > grounds["false"], f"the chosen option looks like the other: {grounds}"
     assert picture.evaluate("root => getComputedStyle(root).color") == "rgb(0, 0, 0)"
-    # Left to the system, which takes every background away, both would be gone.
+    # If left to the system, which takes every background away, both would be gone.
     page.add_style_tag(content=".dpviz-lock { background: Canvas !important; forced-color-adjust: auto !important; }")
     assert drawn_pixels(lock) == 0
 

@@ -1,4 +1,4 @@
-"""The picture comes ahead of the page's rerun, which brings the same one; without it, the rerun is enough."""
+"""Pictures ahead of the page's rerun, which brings the same picture; without them, the rerun is enough."""
 
 import re
 import time
@@ -18,7 +18,7 @@ WHEN_DRAWN = """() => addEventListener("dpviz:drawn", (event) => {
     window.dpvizSeen = [".epsilon", ".loss-value"].map((name) => stage.querySelector(name).textContent);
   });
 }, { once: true })"""
-# Every line of a short way, and how many pictures they brought.
+# Every connection of a short way, and the number of pictures that it brought.
 COUNTED = """const Plain = WebSocket;
   window.dpvizLines = [];
   window.dpvizHeard = 0;
@@ -169,7 +169,7 @@ def test_an_answer_that_is_late_changes_nothing(other: Page, server: Server) -> 
 
 
 def many_moves(page: Page, picture: Locator) -> None:
-    """Move the slider faster than pictures come: the last value stays, in its words and in the link."""
+    """Move the slider faster than pictures come: the last value remains, in the words and in the link."""
     slider = page.get_by_role("slider", name="ε").first
     slider.focus()
     with redrawn(picture):

@@ -62,7 +62,7 @@ def line(page: Page) -> Iterator[Line]:
 
 
 def until(page: Page, line: Line, n_bands: int) -> None:
-    """Wait for so many bands."""
+    """Wait for this number of bands."""
     for _ in range(STARTING // 100):
         if len(line.bands) >= n_bands:
             return

@@ -27,7 +27,7 @@ WIDE = """() => [document.documentElement.scrollWidth, innerWidth]"""
 
 
 def in_view(page: Page, name: str) -> None:
-    """Check that a button of the teacher's is on screen, and that the page is at its top."""
+    """Check that a button of the teacher is on screen, and that the page is at its top."""
     box = page.get_by_role("button", name=name).bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= LAPTOP["height"]

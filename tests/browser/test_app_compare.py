@@ -133,7 +133,7 @@ def test_the_number_of_the_law_does_not_stand_on_the_track(page: Page, server: S
 
 
 def stays_in_reach(page: Page) -> None:
-    """Scroll on a phone: ε is in a dock wherever its own slider is not to be seen."""
+    """Scroll on a phone: ε is in a dock whenever its own slider is out of sight."""
     page.set_viewport_size({"width": 390, "height": 844})
     stage = stage_of(page)
     # The visible slider: the other one is hidden.

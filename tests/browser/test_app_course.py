@@ -42,7 +42,7 @@ def quiet(page: Page) -> None:
 
 
 def on_one_screen(page: Page) -> None:
-    """Check that nothing is below the bar, and nothing has to be scrolled to."""
+    """Check that nothing is below the bar, and that nothing needs scrolling."""
     quiet(page)
     found = page.evaluate(PLACES)
     assert found["hidden"] <= 0, found

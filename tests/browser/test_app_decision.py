@@ -40,7 +40,7 @@ PAGES = ("DPM", "Audit", "Compare")
 
 
 def city(seed: int = 25) -> bytes:
-    """Return a table of people around five places, with gaps in every column and a few who are far away."""
+    """Return a table of people around five places, with gaps in every column and a few people far away."""
     rng = np.random.default_rng(seed)
     places = rng.choice([[48.06, 11.45], [48.25, 11.5], [48.15, 11.58], [48.08, 11.7], [48.24, 11.72]], N)
     spots = places + rng.normal(0, [0.008, 0.012], (N, 2))
@@ -62,7 +62,7 @@ def table_of(content: bytes) -> tuple[FloatArray, int, Dataset]:
 
 
 def go(page: Page, title: str) -> None:
-    """Take a page in the bar at the top, and see that the table is named beside its title."""
+    """Open a page from the bar at the top, and check that the table is named beside its title."""
     page.get_by_role("link", name=title, exact=True).first.click()
     if title != "Home":
         expect(page.get_by_role("heading", level=1)).to_have_text(title, timeout=SLOW)

@@ -1,4 +1,4 @@
-"""A person's own file, by every way that a page offers: none is lost, and none stays that was taken away."""
+"""A person's own file, by every way that a page offers: no file is lost, and no removed file stays."""
 
 import base64
 import re

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 def opened(page: Page, server: Server) -> Locator:
     page.goto(f"{server('app.py')}/convergent_kmeans?n=400&tab=runs&n_outcomes=30")
     picture = page.locator(".dpviz-live[data-dpviz-key=outcomes]")
-    # The runs start when somebody looks at their tab, which is below the fold.
+    # The runs start when their tab, which is below the fold, becomes visible.
     waiting = page.get_by_role("progressbar", name="batches of runs")
     picture.or_(waiting).first.scroll_into_view_if_needed(timeout=90_000)
     expect(picture.locator(".frame-label")).to_have_text("Run 1 of 30", timeout=90_000)

@@ -15,7 +15,7 @@ QUIET = "data=blobs&n=200&tab=read&audience=curator"
 
 
 def inked(page: Page) -> float:
-    """Return the share of the picture that marks and names take: regions are faint."""
+    """Return the share of the picture that marks and names cover: regions are faint."""
     picture = picture_of(page)
     page.wait_for_timeout(500)
     share: float = picture.locator("canvas").evaluate(

@@ -84,14 +84,14 @@ EXACT = """() => [...document.querySelectorAll("*")]
 
 
 def opened(page: Page, server: Server, name: str, query: str = "") -> None:
-    """Open a page and wait until nothing moves any more."""
+    """Open a page and wait until nothing moves."""
     page.goto(f"{server(APP)}/{name}?{query}")
     picture_of(page)
     settled(page)
 
 
 def followed(page: Page) -> None:
-    """Wait until the page has followed the slider, and nothing moves any more."""
+    """Wait until the page has followed the slider, and nothing moves."""
     value = float(page.locator(".dpviz-instrument").get_attribute("data-value") or "nan")
     expect(page).to_have_url(re.compile(rf"[?&]epsilon={value:g}(\.0)?(&|$)"), timeout=SLOW)
     settled(page)
@@ -118,7 +118,7 @@ def fault(seen: dict[str, Any], width: int, height: int, limits: tuple[float, in
 
 
 def check_screens(page: Page, name: str, sizes: Iterable[tuple[int, int]] = SIZES) -> None:
-    """Look at the first screen of an open page at some sizes."""
+    """Check the first screen of an open page at some sizes."""
     wrong = {}
     for (width, height), scheme in zip(sizes, cycle(SCHEMES), strict=False):
         page.emulate_media(color_scheme=scheme)

@@ -35,7 +35,7 @@ SIZES: dict[str, ViewportSize] = {"laptop": {"width": 1366, "height": 768}, "pho
 
 
 def clustered(page: Page, content: bytes) -> tuple[int, int]:
-    """Give the file, choose a third column, type the bounds, drop rows with gaps; return how many are used and not."""
+    """Give the file, choose a third column, type the bounds, drop rows with gaps; return the used and unused counts."""
     give(page, content)
     features = page.get_by_role("combobox", name="Features")
     features.click(timeout=SLOW)
@@ -56,7 +56,7 @@ def clustered(page: Page, content: bytes) -> tuple[int, int]:
 
 
 def n_outside(content: bytes) -> dict[str, int]:
-    """Return for each column how many of the complete rows lie outside of its bounds."""
+    """Return for each column the number of complete rows outside of its bounds."""
     rows = [row for row in csv.DictReader(io.StringIO(content.decode())) if all(row[name] for name in BOUNDS)]
     return {name: sum(not low <= float(row[name]) <= high for row in rows) for name, (low, high) in BOUNDS.items()}
 
@@ -67,7 +67,7 @@ def odds(epsilon: float) -> int:
 
 
 def release_step(page: Page) -> Locator:
-    """Unfold the step that releases."""
+    """Unfold the release step."""
     step = page.get_by_test_id("stExpander").filter(has_text=re.compile("Release")).first
     step.scroll_into_view_if_needed(timeout=SLOW)
     if step.locator("details").get_attribute("open") is None:
@@ -109,7 +109,7 @@ def rows_of(table: bytes) -> list[dict[str, str]]:
 
 
 def check_table(table: bytes, content: bytes) -> None:
-    """All columns in the file's own units, inside the bounds, and none of the file's own numbers."""
+    """The table has all columns in the file's own units, inside the bounds, and none of the file's own numbers."""
     rows = rows_of(table)
     assert len(rows) == N_CLUSTERS
     for name, (low, high) in BOUNDS.items():

@@ -1,4 +1,4 @@
-"""Uploaded tables: from file to picture, links to them, files that are none, and files that mean harm."""
+"""Uploaded tables: from file to picture, links to them, files that are not tables, and malicious files."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Benchmarks that need a browser run, as a person starts them: one of each kind, on few records."""
+"""Benchmarks that need a browser, started as a person starts them: one of each kind, on few records."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROWSED)
 def test_what_needs_a_browser_runs(name):
-    """In a process of its own, as a person starts it: one benchmark of each kind."""
+    """Each benchmark runs in its own process, as a person starts it: one benchmark of each kind."""
     kinds = {benchmark.run.func.__name__: benchmark.name for benchmark in NAMED[name] if hasattr(benchmark.run, "func")}
     kinds |= {benchmark.name: benchmark.name for benchmark in NAMED[name] if not hasattr(benchmark.run, "func")}
     command = [sys.executable, "-m", "benchmarks", "--small", *kinds.values()]

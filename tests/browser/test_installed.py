@@ -90,7 +90,7 @@ def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 
 
 def environment(folder: Path) -> tuple[Path, list[str]]:
-    """Make an environment that has nothing; return its programs' folder, and the pip outside that installs into it."""
+    """Make an empty environment; return its programs' folder, and the outside pip that installs into it."""
     run("-m", "venv", "--without-pip", str(folder), folder=folder.parent)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     return programs, find_pip(programs / "python")

@@ -40,7 +40,7 @@ def picture(epsilon: float, name: str = "convergent_kmeans", n: int = 2_000, **k
 
 
 def at_the_end(scene: Scene) -> Scene:
-    """Return the last stop alone."""
+    """Return only the last stop."""
     layers = tuple(replace(layer, rows=layer.rows[-1:]) for layer in scene.layers)
     return replace(scene, layers=layers, frames=scene.frames[-1:], start_frame=0)
 

@@ -29,7 +29,7 @@ WIDGET = """async ([packed, rest, esm]) => {
 
 # A box of 612 pixels with its margins.
 SIZE = {"width": 656, "height": 646}
-# `mounted(scene, more)` is a stage's picture in a page of its own; `named(picture)` are its labels.
+# `mounted(scene, more)` is a stage's picture in a separate page; `named(picture)` are its labels.
 PAGE = """
   document.body.innerHTML = "";
   Object.assign(document.body.style, { margin: "50px 0 2000px 100px", background: "#f7f6f2" });
@@ -339,7 +339,7 @@ def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, serve
 
 @pytest.mark.parametrize("curator", [False, True])
 def test_the_words_of_a_run_stand_beside_its_picture_in_a_notebook(page: Page, curator: bool) -> None:
-    """In the widget's own script, as a notebook's front end calls it."""
+    """The widget's own script runs, as a notebook's front end calls it."""
     run = dpviz.run("dpm", load("blobs", n=500), seed=7, epsilon=1.0)
     widget = dpviz.show(run, curator=curator)
     words = read_header(widget.packed)["stage"]

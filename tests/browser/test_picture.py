@@ -1,4 +1,4 @@
-"""The live picture and the privacy slider on a page of their own, without Streamlit: drawing, events, and leaving."""
+"""The live picture and the privacy slider on a separate page, without Streamlit: drawing, events, and leaving."""
 
 import base64
 

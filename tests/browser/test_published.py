@@ -110,7 +110,7 @@ def test_nothing_is_asked_for_twice_and_what_can_wait_comes_after_the_first_pict
 
 
 def test_the_tools_stages_are_the_apps_and_move_without_a_server(page: Page, tmp_path: Path) -> None:
-    """Compare's numbers and audiences, and Audit's promise, leak and runs; an address brings ε and audience back."""
+    """Pages show Compare's numbers and audiences, and Audit's promise, leak and runs; a URL restores ε and audience."""
     site = tmp_path / "site"
     publish(site, SitePlan(tuple(each for each in default_plan().pages if each.page in ACROSS_KNOBS)))
     refused: list[str] = []

@@ -1,4 +1,4 @@
-"""Bands, grids, log axes and curves that can be chosen; in the open, behind a tab, or side by side."""
+"""Bands, grids, log axes and curves that can be chosen: on the open page, behind a tab, or side by side."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -8,7 +8,7 @@ N_GROUPS = 5
 
 
 def everything(n: int = 600, n_frames: int = 7, seed: int = 0) -> Scene:
-    """Return a scatter with every kind of mark that fits one, over frames in which marks come, move and go."""
+    """Return a scatter with every kind of mark that suits a scatter, over frames in which marks come, move and go."""
     rng = np.random.default_rng(seed)
     homes = np.array([[0.22, 0.25], [0.75, 0.3], [0.3, 0.75], [0.72, 0.74], [0.5, 0.5]])
     group = rng.integers(0, N_GROUPS, n)
