@@ -1,4 +1,4 @@
-"""The ledger of a file, by equality; a release in real units, to the bit; and its files, without anything exact."""
+"""The ledger of a file, by equality; a release in real units, to the bit; and its files, without exact values."""
 
 import csv
 import dataclasses
@@ -227,7 +227,7 @@ def test_joined_ledgers_have_each_release_once():
 
 
 def dataset_of(points, **choices):
-    """Return records, four columns of which two are degrees, as a person's choices make them a data set, and both."""
+    """Return a data set from records with two of four columns in degrees, and the choices that make it."""
     names = ("lat", "age", "lon", "income")
     bounds = ((48.0, 48.2), (0.0, 100.0), (11.4, 11.7), (0.0, 9000.0))
     text = "\n".join([",".join(names), *(",".join(map(repr, row)) for row in points.tolist())])

@@ -23,7 +23,7 @@ def cost(points, centers):
 
 
 def measured(points, release, k):
-    """Return the row of one run of a method that released this."""
+    """Return the row of one run of a method with this release."""
     data = Dataset(points, None, BOX, ("x", "y"), "here")
     source = TrialSource("here", len(points), (), 0, GivenRecords.from_dataset(data))
     trial = Trial(source, k, "dpm", (), "epsilon", 1.0, 0, 0)

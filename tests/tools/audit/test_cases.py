@@ -161,7 +161,7 @@ def test_what_is_proved_is_not_caught(key):
     case = CASES[key]
     found = bound_of(case, runs=FEW, seed=11)
     assert verdict(case, found) == NONE_FOUND
-    # With so many runs, worlds that never look alike would be caught.
+    # With this number of runs, worlds that never look alike would be caught.
     assert found.lower_at(0.9999, ((found.n_estimating, 0),)) > case.epsilon_of(case.guarantee.proved)
 
 
@@ -245,7 +245,7 @@ def test_a_cheap_method_is_audited_with_more_runs_and_reaches_its_epsilon():
     found = bound_of(case, runs=2_000, seed=16)
     assert found.n_runs == 20_000
     assert 0.5 < found.epsilon_lower <= 1.0
-    # The batch and single runs have one law: the same bound within the scatter of 1,000 runs.
+    # The batch and single runs have one distribution: the same bound within the scatter of 1,000 runs.
     single = epsilon_lower_bound(
         case.run, case.pair.points, case.pair.neighbour, n_runs=1_000, rng=np.random.default_rng(0)
     )
@@ -355,7 +355,7 @@ def noisy_mean(points, box, params, rng, *, wide=True):
 
 
 def forgetful_mean(points, box, params, rng):
-    """The same with noise for a box of width 1."""
+    """Release the same with noise for a box of width 1."""
     return noisy_mean(points, box, params, rng, wide=False)
 
 
@@ -374,7 +374,7 @@ def brought(monkeypatch):
 
 @pytest.mark.parametrize("name", BOXES)
 def test_noise_that_forgets_the_boxs_width_is_caught_in_the_boxs_own_corners(brought, name):
-    """In 250 runs of each world that count, events that always and never happen show 3.76: 3.4 is below it."""
+    """In 250 counted runs of each world, events that always and never happen show 3.76, and 3.4 is below it."""
     right = brought(noisy_mean)
     case, bound = worst(cases_in(right, BOXES[name]), runs=QUICK_RUNS, seed=0)
     assert verdict(case, bound) != VIOLATION

@@ -69,7 +69,7 @@ def test_each_step_has_the_counts_and_the_bound_of_the_runs_so_far(scale):
 
 
 def test_a_bound_on_the_way_holds_as_often_as_it_says_and_an_estimate_does_not():
-    """At a step that is fixed beforehand the true ε = 1 is exceeded in 5 of 100 audits at most: six standard errors."""
+    """At a step that is fixed beforehand, at most 5 of 100 audits exceed the true ε = 1: six standard errors."""
     audits = [audited(n_runs=200, seed=seed) for seed in range(120)]
     most = 0.05 + 6 * math.sqrt(0.05 * 0.95 / len(audits))
     at = [next(step for step in stage_of(told).played if step.n >= 60) for told in audits]
@@ -129,7 +129,7 @@ def test_worlds_that_never_differ_have_no_mark():
             ("ε = 10 is only claimed: nobody has proved it.", "More runs might settle it."),
         ),
         (
-            # The figure could be above the limit, the verdict could not: its own limit is named.
+            # The figure could be above the limit, and the verdict could not: the text names the verdict's limit.
             audited(1.0, limit=3.5, claimed=3.5),
             "Undecided: 500 runs can show at most 3.02, and it promised 3.5.",
             "open",

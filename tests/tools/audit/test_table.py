@@ -1,4 +1,4 @@
-"""The audit from the command line, and the table that is committed."""
+"""The audit from the command line, and the committed table."""
 
 import pytest
 
@@ -20,7 +20,7 @@ CAUGHT = {
 
 @pytest.fixture
 def few(monkeypatch):
-    """Audit two quick methods only."""
+    """Audit only two quick methods."""
     found = {key: audit_cases.cases()[key] for key in ("nd_laplace", "lloyd")}
     monkeypatch.setattr(audit, "cases", lambda: found)
 

@@ -91,7 +91,7 @@ def check(text: str, told: Decision) -> None:
 
 
 def falsified(text: str, told: Decision) -> Iterator[tuple[str, str]]:
-    """Yield papers with one wrong statement each, and which it is."""
+    """Yield papers with one wrong statement each, and the name of that statement."""
     plain, name = text.replace("\\", ""), ENTRIES[told.first].name
     other = next(ENTRIES[key].name for key, _ in told.made if key != told.first)
     wrong = next(each for each in EPSILONS if each > told.epsilon)

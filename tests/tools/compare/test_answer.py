@@ -43,7 +43,7 @@ class Answered:
 
     @property
     def holds(self) -> bool:
-        """The property; a search that recommends nothing does not break it."""
+        """Return True if the property holds; a search that recommends nothing does not break it."""
         could_not_tell = self.low <= self.value / 2
         return math.isnan(self.value) or (self.n_kept >= 85 and (could_not_tell or self.n_kept_half < 90))
 

@@ -27,7 +27,7 @@ def crowds(rng, places, sizes, width=0.01):
 
 
 def test_a_small_cost_that_hides_a_group_which_does_not_exist_is_said():
-    """A wide crowd is cut in two, and two small ones share one center: hardly any more cost."""
+    """A wide crowd is cut in two, and two small crowds share one center: the cost hardly rises."""
     rng = np.random.default_rng(0)
     wide = np.array([0.3, 0.3]) + 0.12 * rng.normal(size=(2_000, 2))
     places = [[0.85, 0.8], [0.85, 0.85], [0.1, 0.9], [0.9, 0.1]]

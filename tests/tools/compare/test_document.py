@@ -41,7 +41,7 @@ BLOCKS = {
 
 
 class Tags(HTMLParser):
-    """Collects tags with their attributes, and the text."""
+    """Collector of tags with their attributes, and of the text."""
 
     def __init__(self, page):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The comparison that comes along: complete, of the records that the app opens with, and made anew it is the same."""
+"""The bundled comparison: complete, from the records that the app opens with, and the same if made anew."""
 
 import numpy as np
 import pytest

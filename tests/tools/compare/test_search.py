@@ -237,7 +237,7 @@ def halved(values, seen, probability, confidence, _n_rounds):
 
 
 def as_it_looks(values, seen, probability, confidence):
-    """Take the estimate for the upper end, as if its share of runs were its chance."""
+    """Take the estimate as the upper end, as if its share of runs were its chance."""
     found = support(values, seen, probability, confidence)
     return dataclasses.replace(found, high=found.estimate or found.high)
 
@@ -346,7 +346,7 @@ def test_what_no_value_reaches_and_what_runs_do_not_decide_are_told_apart():
     found = support(EPSILONS, few, 0.9, 0.95)
     assert (found.low, found.high, found.estimate) == (20.0, None, 20.0)
     assert next_value(EPSILONS, few, 0.9, 0.95, 0) == 20.0
-    # A small value that reaches the aim stays, whatever larger ones do.
+    # A small value that reaches the aim stays, regardless of larger values.
     worse = {0.05: [True] * 120, 1.0: [False] * 99}
     found = support(EPSILONS, worse, 0.9, 0.95)
     assert (found.low, found.estimate, found.harmful) == (0.05, 0.05, (1.0,))
@@ -357,7 +357,7 @@ def test_what_no_value_reaches_and_what_runs_do_not_decide_are_told_apart():
 
 
 def fewest(decided):
-    """Return the fewest failed runs of a value after which something is decided, and the stakes on them."""
+    """Return the fewest failed runs of a value that decide something, and the stakes on them."""
     n = next(n for n in range(1, 300) if decided([False] * n))
     return log_stakes((False,) * n, 0.5)
 

@@ -24,14 +24,14 @@ def lost(result, reference):
 
 
 class Lossy(METHOD.run):
-    """A run with a loss, whatever the method's own is."""
+    """A run with a loss, whatever the method's own loss is."""
 
     def losses(self):
         return Measure(lost(self.result, self.reference), ""), None
 
 
 class Clock:
-    """A processor's clock on which a run takes so many seconds."""
+    """A processor's clock on which a run takes this many seconds."""
 
     def __init__(self, pace):
         self.now, self.pace = 100.0, pace

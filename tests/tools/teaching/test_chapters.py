@@ -29,7 +29,7 @@ PROMISED = ("average", "coin", "mean", "clusters", "leak", "noise", "cuts", "hil
 
 
 def ends(knob):
-    """Return the values that a chapter's control can be put to: all choices, or its ends and its default."""
+    """Return the possible values of a chapter's control: all choices, or its ends and its default."""
     if knob.kind == "choice":
         return [value for value, _ in knob.choices]
     low, high = (int(end) if knob.kind == "int" else end for end in (knob.low, knob.high))
@@ -92,7 +92,7 @@ def test_a_salary_follows_from_two_averages_to_the_dollar():
     assert measured("average").value < 0.5
 
 
-# The coin, against its law.
+# The coin, against its distribution.
 
 
 def test_the_coin_is_two_tosses_and_its_limit_75():
@@ -110,7 +110,7 @@ def test_the_coin_is_two_tosses_and_its_limit_75():
     assert abs(chapters.attack_coin(1.2).value - 100 * heads) > 6 * error
 
 
-# The noisy average, against the Laplace law.
+# The noisy average, against the Laplace distribution.
 
 
 def test_a_crowd_changes_the_error_and_not_the_promise():
@@ -216,7 +216,7 @@ def test_walks_are_measured_by_brute_force():
     rng = np.random.default_rng(3)
     chosen = rng.choice(len(problem.targets), 5, replace=False)
     assert source_target.nonprivate_cost(chosen) == pytest.approx(walk(chosen))
-    # No choice that is tried is better than the floor.
+    # No tested choice is better than the floor.
     assert all(walk(rng.choice(len(problem.targets), 5, replace=False)) >= source_target.floor() for _ in range(20))
     assert source_target.private(0.1).value > measured("helpers").value > 0
 

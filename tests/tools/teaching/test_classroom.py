@@ -557,7 +557,7 @@ def test_one_answer_more_is_seen_once_in_five(choices):
 
 
 def test_a_hundred_students_answer_at_once():
-    """The time that an answer takes is the server's own here; benchmarks/classroom.py measures it over a network."""
+    """Here, an answer's time is only the server's own; benchmarks/classroom.py measures it over a network."""
 
     async def hold_class():
         teacher, phones = Browser(), Browser()

@@ -1,4 +1,4 @@
-"""Plans fill their time, and the solutions of exercises follow from the modules they speak of."""
+"""Plans fill their time, and the solutions of exercises follow from the modules that they are about."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The quiz: each right answer against the module it speaks of."""
+"""The quiz: each right answer against the module that it is about."""
 
 import itertools
 import math

@@ -64,7 +64,7 @@ def covered(name):
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5), st.booleans(), st.sampled_from(["remove", "move", "add"]))
 def test_worlds_differ_in_one_record(seed, n, copies, operation):
-    """Random data with one record, with duplicates, and none left after the removal."""
+    """The data are random: with one record, with duplicates, and with none left after the removal."""
     rng = np.random.default_rng(seed)
     # Some records are outside the box.
     points = BOX.from_unit(1.4 * rng.random((n, 2)) - 0.2)
@@ -154,7 +154,7 @@ def test_the_published_release_gives_the_record_away():
 @pytest.mark.parametrize("name", ["convergent_kmeans", "dpm", "nna"])
 @pytest.mark.parametrize("operation", ["remove", "move", "add"])
 def test_one_record_and_none_can_be_run(name, operation):
-    """One record, gone after removal; two copies of one."""
+    """Cases: one record, gone after removal; two copies of one record."""
     for points in (RECORDS[:1], RECORDS[[0, 0]]):
         change = Change(operation, 0, () if operation == "remove" else FAR)
         clouds = [run_world(points, BOX, asked(name, change), world, 2, (1,)) for world in (0, 1)]
