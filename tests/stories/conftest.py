@@ -1,4 +1,4 @@
-"""Runs to tell stories about, each made once."""
+"""Runs for stories, each made once."""
 
 import functools
 

@@ -52,7 +52,7 @@ def test_the_way_to_help_is_never_shorter_than_without_privacy(solver, seed, n, 
 
 
 def test_a_run_that_is_better_than_the_search_is_the_reference():
-    """Planted: the search has found bad places, and a run by luck better ones."""
+    """The case is planted: the search has found bad places, and a run has better places by luck."""
     targets, points = np.array([[0.1, 0.1], [0.5, 0.5], [0.9, 0.9]]), frozen(np.array([[0.1, 0.12]]))
     params = source_target.Params(targets, n_centers=1, epsilon=1e3)
     result = source_target.fit(points, UNIT, params, rng=np.random.default_rng(0))
@@ -74,7 +74,7 @@ def told_of(name, points, epsilon, seed):
 
 
 def stated(told):
-    """Return the ratios that are read beside the picture."""
+    """Return the ratios beside the picture."""
     values = [fact.value for fact in told.utility() if fact.label in COSTS]
     assert len(values) >= 2
     return [float(re.sub("[^0-9.e+-]", "", value.split(" ×")[0]) or "inf") for value in values]

@@ -1,4 +1,4 @@
-"""Clouds and fog follow the law of the last noise, and the public's follow from the release alone."""
+"""Clouds and fog follow the distribution of the last noise; the public's clouds follow only from the release."""
 
 import dataclasses
 
@@ -57,7 +57,7 @@ def alike(draws, landed):
 
 @pytest.fixture
 def many(monkeypatch):
-    """Have ensembles of N draws."""
+    """Use ensembles of N draws."""
     monkeypatch.setattr(ensemble, "MOST_DRAWS", N)
     monkeypatch.setattr(ensemble, "MOST_PLACES", 1 << 30)
 
@@ -231,7 +231,7 @@ BEND = 0.01
 
 
 def many_runs(name, given, *, n=2_000, n_runs=200, d=2):
-    """Return runs of a method that differ by their noise alone."""
+    """Return runs of a method that differ only by their noise."""
     around, box = 0.03 * np.random.default_rng(6).standard_normal((n, d)), Box.cube(0.0, 1.0, d)
     points = np.clip(CROWDS[np.arange(n) % 4, :d] + around, 0.0, 1.0)
     algorithm, kind = methods.ALGORITHMS[name], methods.run_class(name)
@@ -242,7 +242,7 @@ def many_runs(name, given, *, n=2_000, n_runs=200, d=2):
 
 
 def true_averages(run):
-    """Return the averages (k, d) that the released centers are made of."""
+    """Return the averages (k, d) from which the released centers are made."""
     last = run.steps[-1]
     if isinstance(run, morse.MorseRun):
         moments = last.nonprivate_moments[run.release.kept]
@@ -281,7 +281,7 @@ def off_share(runs):
 
 
 def forget_counts(monkeypatch):
-    """Have clouds and rings that ignore the counts' noise."""
+    """Use clouds and rings that ignore the counts' noise."""
     right = ensemble.standard_noise
     monkeypatch.setattr(ensemble, "standard_noise", lambda *given: (0.0 * right(*given)[0], right(*given)[1]))
     monkeypatch.setattr(uncertainty, "count_noise", lambda scales, n: np.zeros((n, len(scales))))

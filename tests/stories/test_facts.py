@@ -69,7 +69,7 @@ def told(name, options):
 
 @dataclasses.dataclass
 class Limit:
-    """A limit: not below its number, or not above it, and less than a whole step away."""
+    """A limit: never on the wrong side of its number, and less than a whole step away."""
 
     value: float
     upper: bool = True

@@ -44,7 +44,7 @@ def said_by(run):
 
 
 def disagreements(run, said):
-    """Yield numbers of one thing that differ."""
+    """Yield different numbers for the same thing."""
     stated, proved = run.guarantee.published, run.guarantee.proved
     length = (run.distance or (1.0, ""))[0]
     odds = {

@@ -36,7 +36,7 @@ def known(name, params, module=None, points=POINTS, look=None):
 
 
 def filled(name, it):
-    """Return a run's formulas by name; in each the last number is its value in three digits, a limit's never less."""
+    """Return a run's formulas by name; each ends with its value in three digits, a limit never below its value."""
     found = CATALOGUE[name].reading.formulas(it)
     for each in found:
         said = tex(each.value, ceiled if each.is_limit else floored if each.is_least else number)

@@ -38,7 +38,7 @@ def claim(epsilon, delta=0.0, **more):
 
 
 def right(epsilon, delta=0.0):
-    """The closed form of the specification, for a prior of 50 %, rounded up."""
+    """Return the closed form of the specification, for a prior of 50 %, rounded up."""
     percent = 100 * (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))
     if percent <= 99:
         return f"at most {math.ceil(percent)} in 100"

@@ -1,4 +1,4 @@
-"""Limits are rounded to the safe side, by one function, wherever a sentence names one."""
+"""Limits are rounded to the safe side, by one function, in every sentence that names a limit."""
 
 import ast
 import dataclasses
@@ -212,7 +212,7 @@ def test_the_note_of_morse_s_ledger(epsilon):
 
 
 def unsafe(source):
-    """Return (line, text) of each limit in an f-string that is written rounded to the nearest, errors apart."""
+    """Return (line, text) of each limit in an f-string that is rounded to the nearest, except in errors."""
     tree = ast.parse(source)
     nodes = [*ast.walk(tree)]
     errors = {id(inner) for node in nodes if isinstance(node, ast.Raise) for inner in ast.walk(node)}

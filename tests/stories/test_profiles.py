@@ -1,4 +1,4 @@
-"""Profiles of released centers: words and values follow from the release and from public inputs alone."""
+"""Profiles of released centers: words and values follow only from the release and from public inputs."""
 
 import dataclasses
 
@@ -254,7 +254,7 @@ def test_every_method_of_centers_has_profiles_that_everyone_sees(run):
 
 
 def test_profiles_read_the_release_and_nothing_else(run):
-    """The same release with another trace and without its records."""
+    """The release is the same, with a different trace and without its records."""
     other = dataclasses.replace(
         run, result=dataclasses.replace(run.result, trace=run.result.trace[:1]), unit=frozen(run.unit[:1] * 0.0)
     )

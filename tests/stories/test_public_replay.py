@@ -79,7 +79,7 @@ def test_the_public_sees_nothing_but_what_was_released(name, mode, monkeypatch):
 
 
 def axes_of_exact_costs(monkeypatch):
-    """Let axes count as public whatever they were computed from."""
+    """Treat axes as public, whatever they were computed from."""
     # Each kind has its own constructor.
     for kind in (Scene, Plot):
         made = kind.__init__
@@ -91,21 +91,21 @@ def axes_of_exact_costs(monkeypatch):
 
 
 def numbers_of_the_curator(monkeypatch):
-    """Let the public's strip have the curator's number."""
+    """Put the curator's number on the public's strip."""
     run = run_class("dplloyd")
     losses = run.losses
     monkeypatch.setattr(run, "losses", lambda told: (losses(told)[0],) * 2)
 
 
 def axes_of_the_curator(monkeypatch):
-    """Let the public's strip have the curator's axis."""
+    """Put the curator's axis on the public's strip."""
     run = run_class("dplloyd")
     strips = run.strips
     monkeypatch.setattr(run, "strips", lambda told: (strips(told)[0],) * 2)
 
 
 def sentences_of_the_curator(monkeypatch):
-    """Let the public read what the curator reads."""
+    """Show the curator's words to the public."""
     run = run_class("dplloyd")
     finding = run.finding
     monkeypatch.setattr(run, "finding", lambda told: Sentence(finding(told).curator, finding(told).curator))

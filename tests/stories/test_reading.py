@@ -35,7 +35,7 @@ def rows(name, table):
 
 
 def why(name, start):
-    """Return why a misreading is wrong."""
+    """Return the reason why a misreading is wrong."""
     (found,) = [each.why for each in READINGS[name].misreadings if each.said.startswith(start)]
     return found
 

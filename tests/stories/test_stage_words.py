@@ -32,7 +32,7 @@ from tests.hostile import PARTS
 from tests.recorded import modes, needs
 from tests.stage_words import EPSILONS, FOLDER, pages, text
 
-# Words about protection, with the odds (above, up to) beside which a headline may have them.
+# Words about protection, with the range of odds (above, up to) in which a headline may use them.
 PROTECTION = {
     "nobody stands out": (50.0, 60.0),
     "stay in doubt": (60.0, 75.0),
@@ -305,7 +305,7 @@ def test_numbers_are_words():
     assert [length_words(x, "m") for x in (20000.0, 2012.0, 999.0, 204.0)] == ["20 km", "2 km", "1 km", "200 m"]
 
 
-# The law of the noise, against runs.
+# The distribution of the noise, against runs.
 
 UNIT = Box.cube(0.0, 1.0, 2)
 CORNERS = np.array([[0.15, 0.2], [0.85, 0.15], [0.2, 0.85], [0.82, 0.8]])
@@ -340,7 +340,7 @@ LAWS = {
 
 @pytest.fixture(scope="module", params=sorted(LAWS))
 def law(request):
-    """Return (measured, predicted) of many runs of a method: how far noise moves a center, of the diagonal."""
+    """Return (measured, predicted) of many runs of a method: noise's shifts of a center, as shares of the diagonal."""
     name, data = request.param.partition(" ")[0], Dataset(crowds(), None, UNIT, ("x", "y"), "Crowds")
     algorithm, kind = ALGORITHMS[name], run_class(name)
     params, pairs = algorithm.Params(**LAWS[request.param]), []
@@ -431,7 +431,7 @@ def test_the_mean_length_of_noise_is_that_of_its_law():
     ],
 )
 def test_what_is_expected_at_another_epsilon_is_what_a_run_there_says(name, n, given):
-    """Up to the counts' own noise."""
+    """The tolerance is the counts' own noise."""
     data = load("blobs", n=n, seed=0)
     algorithm, runs = ALGORITHMS[name], []
     for epsilon in (2.0, 8.0):

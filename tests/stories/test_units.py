@@ -41,7 +41,7 @@ def parts(value, seen):
 
 
 def told(name, units):
-    """Return all texts and axes that a story has of one run."""
+    """Return all texts and axes of a story about one run."""
     rng = np.random.default_rng(0)
     points = frozen(
         BOX.clip(BOX.from_unit(rng.random((4, 2))[rng.integers(4, size=900)] + 0.03 * rng.random((900, 2))))
