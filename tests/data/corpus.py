@@ -52,7 +52,7 @@ MB = 1_000_000
 
 
 def small() -> Iterator[tuple[str, bytes]]:
-    """Yield (name, bytes) of files that are wrong in every way, none of them large."""
+    """Yield (name, bytes) of small files that are wrong in every way."""
     rng = np.random.default_rng(0)
     bases = {
         "text": TEXT,

@@ -40,7 +40,7 @@ CASES = {
 
 
 class Uneven(Chunks):
-    """Portions that fit no block."""
+    """Portions that do not match the blocks."""
 
     def __init__(self, points, sizes):
         self.points, self.sizes = points, sizes

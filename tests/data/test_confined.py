@@ -1,4 +1,4 @@
-"""Hostile files end within five seconds and 500 MB, with words; ordinary ones give the table that they always give."""
+"""Hostile files end within five seconds and 500 MB, with a message; ordinary files give their usual tables."""
 
 import gzip
 import io

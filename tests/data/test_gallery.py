@@ -43,7 +43,7 @@ def test_every_set_is_well_formed(name):
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_the_known_groups_are_those_of_the_classes(name):
-    """Records that are scattered on purpose are a class and no group."""
+    """Records that are scattered on purpose are a class and not a group."""
     labels = load(name).labels
     scattered = name in ("city", "outliers")
     assert known_groups(name) == (None if labels is None else len(np.unique(labels)) - scattered)
@@ -90,7 +90,7 @@ def test_real_sets_are_subsampled_in_their_order(name, shape):
     assert whole.points.shape == shape
     assert part.points.shape == (40, shape[1])
     assert part.image is None
-    # Each record of the part is found after the one before it.
+    # Each record of the part is found after the record before it.
     place = -1
     for record in part.points:
         later = np.flatnonzero((whole.points[place + 1 :] == record).all(axis=1))

@@ -1,4 +1,4 @@
-"""GeoJSON points as a table, and files that mean harm."""
+"""GeoJSON points as a table, and malicious files."""
 
 import gzip
 import io

@@ -244,7 +244,7 @@ tables = st.lists(st.lists(numbers, min_size=2, max_size=2), min_size=1, max_siz
 
 
 def written(value, decimal, thousands, places):
-    """Write a number as a locale does, with all decimal places or without zeros at the end."""
+    """Write a number in a locale's format, with all decimal places or without zeros at the end."""
     text = f"{value:,.{places}f}" if places is not None else f"{value:,.3f}".rstrip("0").rstrip(".")
     return text.replace(",", "t").replace(".", decimal).replace("t", thousands)
 

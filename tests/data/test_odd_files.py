@@ -1,4 +1,4 @@
-"""Files as people have them: the numbers are right, or a note or a refusal names the cause and the way out."""
+"""Files as people have them: the numbers are right, or a note or an error names the cause and the solution."""
 
 import bz2
 import csv

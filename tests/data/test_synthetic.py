@@ -25,7 +25,7 @@ SHAPES = ("spirals", "anisotropic", "nested", "outliers", "imbalanced", "mixture
 
 
 def spread_of(dataset):
-    """Root mean square distance per axis of records to the mean of their cluster."""
+    """Return the root mean square distance per axis of records to the mean of their cluster."""
     squares = 0.0
     for label in np.unique(dataset.labels):
         members = dataset.points[dataset.labels == label]
@@ -41,7 +41,7 @@ def test_overlap_raises_the_spread(d, seed):
 
 
 def mean_distances(dataset):
-    """Smallest distance of two cluster means, in within-cluster spreads."""
+    """Return the smallest distance of two cluster means, in within-cluster spreads."""
     means = np.array([dataset.points[dataset.labels == label].mean(axis=0) for label in np.unique(dataset.labels)])
     distances = np.linalg.norm(means[:, None] - means[None], axis=2)
     return distances[np.triu_indices(len(means), 1)].min() / spread_of(dataset)

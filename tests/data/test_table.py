@@ -65,7 +65,7 @@ def test_missing_rows_are_dropped_on_request():
     dataset = table().dataset(["x", "gap"], label="name", missing="drop")
     np.testing.assert_array_equal(dataset.points, [[1, 1], [3, 3]])
     assert dataset.labels.tolist() == [0, 0]
-    # A gap in a column that was not chosen costs nothing.
+    # A gap in an unselected column costs nothing.
     assert table().dataset(["x"], missing="drop").n == 3
 
 
@@ -269,7 +269,7 @@ def test_valid_frames_come_back_to_the_bit(columns, data, separator, encoding, h
 
 REPOSITORY = Path(__file__).parents[2]
 FOLDER = Path(os.environ.get("DPVIZ_DATA_DIR", REPOSITORY.parent / "shared" / "data"))
-# Those that take long to read are left to long runs.
+# Files that take long to read are left to long runs.
 FILES = sorted(FOLDER.glob("*.csv.gz"), key=lambda path: path.stat().st_size)
 LARGE = [path for path in FILES if path.stat().st_size > 150_000]
 

@@ -116,11 +116,11 @@ def test_synthetic_2_is_as_the_paper_draws_it():
     left = pair.targets[:, 0] < 0.5
     assert left.mean() == pytest.approx(0.5, abs=0.07)
     assert pair.targets[:, 1].max() < 0.5
-    # The right half is covered by the source, the left one by nothing.
+    # The source covers the right half, and nothing covers the left half.
     gaps = cdist(pair.targets, pair.source[::10]).min(axis=1)
     assert gaps[~left].max() < 0.04
     assert gaps[left].min() > 0.1
-    # 27 and 18 places of one lattice, the right ones shared.
+    # One lattice has 27 source places and 18 target places; both include the places on the right.
     for points, n_places in ((pair.source, 27), (pair.targets, 18)):
         steps = (points - 0.05) / pairs.SPACING_2
         assert np.abs(steps - np.round(steps)).max() < 5 * pairs.SPREAD_2 / pairs.SPACING_2

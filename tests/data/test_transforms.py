@@ -1,4 +1,4 @@
-"""Clipping and its counts, and random projections with their law."""
+"""Clipping and its counts, and random projections with their distribution."""
 
 import io
 import math
@@ -88,7 +88,7 @@ def on_earth(per_kilometer, box=MAP):
 
 @given(st.floats(0.5, 50.0), st.floats(200.0, 1e5))
 def test_as_many_years_as_were_asked_for_are_as_far_as_a_kilometer(years, euros):
-    """Rounding alone separates the two lengths: a few steps of doubles at 1, through some ten operations."""
+    """Only rounding separates the two lengths: a few steps of doubles at 1, through some ten operations."""
     made = on_earth((None, None, years, euros))
     assert made.box == Box.cube(0.0, 1.0, 4)
     start = made.scale.before.low + made.scale.before.widths / 2.0

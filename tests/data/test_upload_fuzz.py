@@ -1,4 +1,4 @@
-"""Files that are broken anywhere, in every format: a table inside its bounds, or a reason in plain words."""
+"""Files that are broken at any place, in every format: a table inside its bounds, or a reason in plain words."""
 
 import io
 

@@ -146,7 +146,7 @@ def test_an_entity_is_never_expanded():
 
 
 def test_two_cells_in_far_corners_end_the_process_and_not_the_server():
-    """The reader makes a place for every cell between them."""
+    """The reader reserves a place for every cell between them."""
     far = '<row r="1"><c r="A1"><v>1</v></c></row><row r="10000"><c r="XFD10000"><v>1</v></c></row>'
     with pytest.raises(TableError, match="more than 400 MB of memory"):
         read_confined(io.BytesIO(workbook(far)))

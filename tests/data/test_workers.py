@@ -1,4 +1,4 @@
-"""Records on Dask workers: the bits of one machine, though a worker dies in the middle; only sums leave a worker."""
+"""Records on Dask workers: the same bits as on one machine, even if a worker dies midway; workers send only sums."""
 
 import functools
 import os
@@ -47,7 +47,7 @@ CASES = {
 
 
 class Watched(WorkerChunks):
-    """Keeps the tasks; at `dying`, a file, the first worker to add up a block dies over it."""
+    """Chunks that keep their tasks; at `dying`, a file, the first worker to add up a block dies over it."""
 
     dying = None
 
@@ -64,7 +64,7 @@ class InOrderOfArrival(WorkerChunks):
 
 
 def dying_once(mark, task, block):
-    """Die by SIGKILL with the block in hand, once: whoever makes `mark` does."""
+    """Die by SIGKILL with the block in hand, once: the worker that creates `mark` dies."""
     try:
         mark.touch(exist_ok=False)
     except FileExistsError:
