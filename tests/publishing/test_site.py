@@ -51,7 +51,7 @@ FIRST_PICTURE = 100_000
 
 
 def contents(site: Path) -> bytes:
-    """Return all bytes that a reader can get, as they are and unpacked."""
+    """Return all bytes that a reader can get, both packed and unpacked."""
     found = []
     for path in sorted(each for each in site.rglob("*") if each.is_file()):
         held = path.read_bytes()
@@ -343,7 +343,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
 
 
 def test_a_plan_whose_records_are_not_public_has_public_pages_alone(tmp_path):
-    """Each method in turn, with one set or several, its pages above and below, and all that there is to read."""
+    """The test takes each method in turn, with one set or several, its pages above and below, and all its texts."""
     path = tmp_path / "plan.toml"
     for name, sets in itertools.product(CATALOGUE, ("", 'data = "moons"', 'data = ["blobs", "moons"]')):
         if name == "source_target" and sets:
