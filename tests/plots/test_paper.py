@@ -1,4 +1,4 @@
-"""Figures for print: their width, the size of their type, and the files that they become."""
+"""Figures for print: their width, their type size, and their files."""
 
 import re
 
