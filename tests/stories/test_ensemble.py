@@ -251,7 +251,7 @@ def true_averages(run):
 
 
 def border_sides(centers, released):
-    """Return how much nearer (..., pairs) the middle between two released centers is to one of `centers`."""
+    """Return the gap (..., pairs) between squared distances of two `centers` from their released centers' middle."""
     one, other = np.triu_indices(len(released), 1)
     middles = (released[one] + released[other]) / 2.0
     return ((centers[..., one, :] - middles) ** 2 - (centers[..., other, :] - middles) ** 2).sum(axis=-1)
