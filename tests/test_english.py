@@ -51,7 +51,9 @@ def test_each_pattern_is_found_once_and_has_better_words():
 
 def test_a_number_sign_in_a_string_is_not_a_comment():
     source = 'x = f"a # {1}"  # of it\n# Above.\ny = """\n# no comment\n"""\n'
-    comments = [(text.kind, text.line, text.words) for text in read_python(source) if text.kind in ("trailing", "comment")]
+    comments = [
+        (each.kind, each.line, each.words) for each in read_python(source) if each.kind in ("trailing", "comment")
+    ]
     assert comments == [("trailing", 1, "of it"), ("comment", 2, "Above.")]
 
 
