@@ -1,4 +1,4 @@
-"""What is said of every run that releases centers: how far off they are, and what its guarantee allows."""
+"""Facts about every run that releases centers: the distance to exact centers, and the guarantee's limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ AS_GOOD = "Curator only, as costs are exact: centers chosen without any record w
 
 
 def few_records(n: int, k: int) -> str:
-    """Say that there are fewer records than centers: the curator's, as the number is exact."""
+    """Say that there are fewer records than centers. Curator only, because the number is exact."""
     return f"Curator only: {counted(n, 'record')} for {k} centers. Lower k to at most {max(n, 1)}."
 
 
@@ -54,18 +54,20 @@ HELP = (
     "has learned nothing."
 )
 
-RANDOM = 1.0 / math.sqrt(12.0)  # standard deviation of a place that is even over the box, in its widths
+# Standard deviation of a place that is uniform over the box, in box widths.
+RANDOM = 1.0 / math.sqrt(12.0)
 COST = Figure("cost", "× k-means'", "the cost is more than", mark=1.0, mark_name="k-means")
 
 
-@lru_cache(256)  # sliders say it of each of their values whenever they are drawn; it follows from ε alone
+# Cached, because a slider shows it for each of its values whenever it is drawn. It follows from ε alone.
+@lru_cache(256)
 def allowed(epsilon: float) -> str:
     """Say what a proved epsilon allows an attacker."""
     return attacker(attacker_odds(epsilon))
 
 
 def stated(epsilon: float) -> str:
-    """Say what a stated epsilon would allow where another one is proved."""
+    """Say what a stated epsilon would allow if a different one is proved."""
     return f"{attacker(attacker_odds(epsilon), 'As claimed')} What is proved stands under Guarantee."
 
 
@@ -74,7 +76,8 @@ def not_established(_: float) -> str:
     return "No limit is established: the start or the bounds come from the records."
 
 
-ROOM = 1.3  # of a strip's axis, above its dashed line
+# End of a strip's axis, as a multiple of its dashed line.
+ROOM = 1.3
 DIAGONAL = "of the diagonal"
 
 
@@ -84,7 +87,8 @@ def blind_share(exact: Centers) -> float:
     return median(matched_distance(each, exact) for each in packings) / math.sqrt(exact.shape[1])
 
 
-SMALL = -20.0  # ln s, below which a difference from 1 would be rounding alone
+# ln s. Below it, a difference from 1 would be rounding alone.
+SMALL = -20.0
 
 
 @cache
@@ -97,26 +101,33 @@ def mean_length(d: int, *, gaussian: bool) -> float:
     if gaussian:
         return math.sqrt(2.0) * math.exp(math.lgamma((d + 1) / 2.0) - math.lgamma(d / 2.0))
 
-    def integrand(t: float) -> float:  # s = e^t
+    # With s = e^t.
+    def integrand(t: float) -> float:
         u = math.exp(-t / 2.0) / math.sqrt(2.0)
         return float(1.0 - (math.sqrt(math.pi) * u * scipy.special.erfcx(u)) ** d) * math.exp(-t / 2.0)
 
     value, _ = scipy.integrate.quad(integrand, SMALL, -3.0 * SMALL)
-    rest = 2.0 * d * math.exp(SMALL / 2.0)  # below: 1 - E e^(-sS) is d s there
+    # Below exp(SMALL), 1 - E e^(-sS) is d s.
+    rest = 2.0 * d * math.exp(SMALL / 2.0)
     return float(value + rest) / (2.0 * math.sqrt(math.pi))
 
 
-FACTORS = np.sqrt(2.0) ** np.arange(-18, 19)  # times this ε: from either end of a slider to the other
-BAND = (0.1, 0.9)  # quantiles, as of the curator's bands
-MOST_NUMBERS = 8192  # draws times centers times features
+# Multiples of this ε that reach from either end of a slider to the other.
+FACTORS = np.sqrt(2.0) ** np.arange(-18, 19)
+# Quantiles, the same as for the curator's bands.
+BAND = (0.1, 0.9)
+# Largest product of draws, centers and features.
+MOST_NUMBERS = 8192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseLaw:
-    """How far noise moves k released averages, shares of the diagonal: public."""
+    """Distances that noise moves k released averages, as shares of the diagonal. Public."""
 
-    lengths: FloatArray  # (k,) on average
-    draws: FloatArray  # (n, k) of public noise
+    # (k,) mean lengths.
+    lengths: FloatArray
+    # (n, k) lengths of draws of public noise.
+    draws: FloatArray
 
     @property
     def share(self) -> float:
@@ -124,9 +135,9 @@ class NoiseLaw:
         return float(np.minimum(self.lengths, 1.0).mean())
 
     def measure(self, growth: FloatArray | None) -> Measure:
-        """Return the mean in percent, and with what band it is expected for the same averages at other ε.
+        """Return the mean in percent, and the band expected for the same averages at other values of ε.
 
-        `growth` is how many times larger the noise is at `FACTORS` times this ε, None where no rule says it.
+        `growth` is the factor by which the noise grows at `FACTORS` times this ε, None if no rule gives it.
         """
         value, words = 100.0 * self.share, about(percent(self.share))
         if growth is None:
@@ -138,7 +149,7 @@ class NoiseLaw:
 
 
 def inverse(low: float, middle: float, high: float) -> Law:
-    """Return how what is expected at this ε goes with 1/ε."""
+    """Return the values expected at `FACTORS` times this ε, if they are proportional to 1/ε."""
     return _law(low / FACTORS, middle / FACTORS, high / FACTORS)
 
 
@@ -155,10 +166,10 @@ def rounded(value: float) -> float:
 def noise_law(
     result: Result[CentersRelease, Step], moves: FloatArray, purpose: Purpose, of_counts: FloatArray | None = None
 ) -> NoiseLaw | None:
-    """Return how far noise moves released averages; None without that law.
+    """Return how far noise moves released averages; None if that distribution is unknown.
 
-    `purpose` is that of the noise on sums, `moves` (k, d), box units, and `of_counts` (k,), None for what was drawn
-    beside the sums, are those of `law_of_averages`. Public.
+    `purpose` is the purpose of the noise on sums. `moves` (k, d), box units, and `of_counts` (k,) are arguments of
+    `law_of_averages`; None for `of_counts` means the noise that was drawn beside the sums. Public.
     """
     counts, of_sums = result.release.noisy_counts, last_noise(result, purpose)
     if counts is None or not len(counts) or not len(of_sums):
@@ -172,12 +183,12 @@ def noise_law(
 def law_of_averages(
     moves: FloatArray, of_counts: FloatArray, of_sums: FloatArray, per: FloatArray, gaussian: tuple[bool, bool]
 ) -> NoiseLaw:
-    """Return how far noise moves averages: noisy sums over noisy counts.
+    """Compute how far noise moves averages, which are noisy sums over noisy counts.
 
     An average that lies `moves` (k, d) from the place that its sum was taken around is off by Z_s / n~ - moves Z_c / n~
     to first order, with noise of standard deviations `of_sums` on each axis and `of_counts`, (k,) or (1,), Gaussian or
     Laplace: of counts, then of sums. `per` (k,) is n~ in diagonals. The mean length of both is the root of the sum of
-    their squared mean lengths: exact where one is nothing, else at most 3 % too small. Public.
+    their squared mean lengths: exact if one is 0, else at most 3 % too small. Public.
     """
     k, d = moves.shape
     lengths = np.hypot(
@@ -186,15 +197,16 @@ def law_of_averages(
     )
     n = int(np.clip(MOST_NUMBERS // (k * d), FEWEST_DRAWS, MOST_DRAWS))
     (of_count, _), (_, of_sum) = (standard_noise("gaussian" if each else "laplace", n, k, d) for each in gaussian)
-    deviations = [1.0 if each else math.sqrt(2.0) for each in gaussian]  # of that noise
+    # Standard deviations of the standard noise.
+    deviations = [1.0 if each else math.sqrt(2.0) for each in gaussian]
     draws = (of_sums / deviations[1])[:, None] * of_sum - (of_counts / deviations[0] * of_count)[..., None] * moves
     return NoiseLaw(lengths / per, np.linalg.norm(draws, axis=2) / per)
 
 
 def su_growth(release: CentersRelease, epsilon: float, times: FloatArray, d: int, most: float = math.inf) -> FloatArray:
-    """Return how many times larger the last noise is at `times` ε where Su et al.'s rule plans the rounds: public.
+    """Return the factor by which the last noise grows at `times` ε if Su et al.'s rule plans the rounds. Public.
 
-    They share ε evenly. What the rule takes for the number of records are the released counts.
+    The rounds share ε evenly. The rule uses the sum of the released counts as the number of records.
     """
     counts, k = release.noisy_counts, len(release.centers)
     n = 0.0 if counts is None else float(counts.sum())
@@ -209,15 +221,15 @@ def _is_gaussian(result: Result[CentersRelease, Step], purpose: Purpose) -> bool
 
 
 def noise_strip(label: str) -> Strip:
-    """Return the axis of how far noise moves what is released: public, and the same for all records."""
+    """Return the axis of the distance that noise moves the release. Public, and the same for all records."""
     line = (100.0 * RANDOM, "random places")
     return Strip(label, DIAGONAL, "noise", 0.0, ROOM * line[0], (line,))
 
 
 def cost_ratio(cost: float, best: float) -> float:
-    """Return `cost` over the `best` one without privacy, at least 1; infinite where only the best is 0.
+    """Return `cost` over the `best` one without privacy, at least 1; infinite if only the best is 0.
 
-    A run that costs less has come upon a start that k-means did not try, which is no merit of its noise.
+    A run that costs less has found a start that k-means did not try. Its noise deserves no credit for that.
     """
     if best > 0:
         return max(cost / best, 1.0)
@@ -225,13 +237,13 @@ def cost_ratio(cost: float, best: float) -> float:
 
 
 def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> Fact:
-    """Return what no data costs as a multiple of `best`, called `beside`, and say where a run's `cost` is no less."""
+    """Return the cost without data as a multiple of `best`, named `beside`. Mark it if a run's `cost` is no less."""
     cost_words = f"{number(cost_ratio(without_data, best))} × {beside}"
     return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP, False)
 
 
 def last_noise(result: Result[CentersRelease, Step], purpose: Purpose) -> FloatArray:
-    """Return the standard deviations of the noise last drawn for `purpose`: (k,) or (1,), (0,) where none was."""
+    """Return the standard deviations of the last noise for `purpose`: (k,) or (1,); (0,) if none was drawn."""
     for event in reversed(result.events):
         parts = [leaf for leaf in leaves(event) if not isinstance(leaf, PureEvent) and leaf.purpose is purpose]
         if parts:
@@ -258,7 +270,7 @@ def drowned(noise: FloatArray, release: CentersRelease, d: int) -> tuple[str, ..
 
 
 def risk(proved: Claim | None) -> tuple[Fact, ...]:
-    """Return what the guarantee allows beyond the odds that stand beside the slider; public."""
+    """Return the limits of the guarantee beyond the odds beside the slider. Public."""
     if proved is None or proved.adjacency is Adjacency.REPLACE:
         return ()
     double = under_replace(proved)
@@ -271,10 +283,10 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
 
 
 def recolored(centers: Centers, nonprivate_labels: Labels, shape: tuple[int, int, int]) -> ByteArray:
-    """Return the picture (height, width, 3) in which each pixel, row by row, wears its cluster's released center.
+    """Return the picture (height, width, 3) with each pixel, row by row, in its cluster's released color.
 
-    The centers (k, 3) are colors from 0 to 255; noise that threw one out of this range leaves it at its end. Which
-    pixel is in which cluster is exact, so that the picture is the curator's.
+    The centers (k, 3) are colors from 0 to 255. A color that noise moved out of this range is clipped. Curator only,
+    because each pixel's cluster is exact.
     """
     colors = np.clip(np.rint(centers), 0, 255).astype(np.uint8)
     return colors[nonprivate_labels].reshape(shape)

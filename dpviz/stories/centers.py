@@ -1,8 +1,8 @@
-"""A run of any method that releases centers: what its picture and numbers need, and a picture for methods without one.
+"""Run of any method that releases centers: the basis of its picture and numbers, and a picture for methods without one.
 
 The picture has the box, the records and the released centers. A method that yields `MovedCenters` has a stop for each
-of them, for the curator; where they say what the centers were before their noise, and the run's events name noise that
-was added, threads show it.
+of them, for the curator. If they include the centers before their noise, and the run's events name noise that was
+added, threads show it.
 """
 
 import math
@@ -56,7 +56,8 @@ from dpviz.stories.stage import Clock, Stage, StepsScene, Stops
 from dpviz.stories.view import Projection, View, Words
 from dpviz.stories.wording import Doubt, opened, percent, things
 
-MOST_CLUSTERS = 250  # a group is one byte
+# Largest number of clusters in a picture, because a group is one byte.
+MOST_CLUSTERS = 250
 TERMS = (
     *meant("center", "box"),
     ("Lloyd's", "k-means without privacy, with as many centers, from one start: where noise-free centers end."),
@@ -67,14 +68,18 @@ PHASES = ("step",)
 CAPTION = "Colors are clusters. Gray is secret, blue released, green public."
 PUBLIC_CAPTION = "Blue is released, green is public."
 
-LOST, FOUND = 0.5, 0.1  # of the cost that centers save beside a blind guess: what a run may lose of it; ours
-EXACT = 0.002  # of the diagonal: centers this near are on their true places, as far as a picture shows; ours
-NOISY, QUIET = 0.5, 0.1  # typical noise, as a share of what a blind guess misses by; ours
-ROUNDING = 1e-12  # of the diagonal: rounding errors are no distance
+# Share that a run may lose of the cost that centers save compared with a blind guess. Our choice.
+LOST, FOUND = 0.5, 0.1
+# Share of the diagonal. In a picture, centers this near are at their true places. Our choice.
+EXACT = 0.002
+# Thresholds of typical noise, as a share of a blind guess's error. Our choice.
+NOISY, QUIET = 0.5, 0.1
+# Share of the diagonal. Rounding errors are not a distance.
+ROUNDING = 1e-12
 
 
 class Placement(Enum):
-    """Where released centers are beside k-means' own, from the worst to the best; curator only."""
+    """Placement of released centers compared with k-means' own, from worst to best. Curator only."""
 
     BLIND = 1
     DRAGGED = 2
@@ -89,7 +94,7 @@ class Placement(Enum):
 
 
 class Blur(Enum):
-    """How far noise moves released centers by its distribution, beside places picked at random; public."""
+    """Typical distance that noise moves released centers, compared with random places. Public."""
 
     UNKNOWN = 1
     MOSTLY = 2
@@ -97,7 +102,7 @@ class Blur(Enum):
     HARDLY = 4
 
 
-# A headline for one center, and for several. {centers} stands for "one center", "five centers".
+# A headline for one center, and for several. {centers} becomes "one center" or "five centers".
 Headline: TypeAlias = tuple[str, str]
 HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
     {
@@ -154,7 +159,8 @@ class CentersRun(Run[Any, C_co, S_co]):
     terms = TERMS
     headlines: ClassVar[Mapping[Placement, Headline]] = HEADLINES
     public_headlines: ClassVar[Mapping[Blur, Headline]] = PUBLIC_HEADLINES
-    spending_unit: ClassVar[str] = "step"  # a column of the spending
+    # Unit of a column in the chart of the spending.
+    spending_unit: ClassVar[str] = "step"
     scene: ClassVar[type[Scene]] = StepsScene
     reference: LloydRun
 
@@ -165,7 +171,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @classmethod
     def reference_key(cls, params: Any, result: Any) -> tuple[object, ...]:
-        """Return how many centers Lloyd's run has: as many as are asked for, else released."""
+        """Return the number of centers of Lloyd's run: as many as are requested, else as many as are released."""
         return (getattr(params, "n_clusters", None) or max(1, len(result.release.centers)),)
 
     @classmethod
@@ -182,7 +188,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @cached_property
     def nonprivate_members(self) -> Members:
-        """Who is nearest to which released center, found for those who are asked for."""
+        """The nearest released center of each record, found only for the records that are requested. Curator only."""
         return nearest_among(self.unit).members(self.final)
 
     @cached_property
@@ -197,7 +203,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @property
     def best_cost(self) -> float:
-        """What k-means costs without privacy, box units squared, the same at every epsilon: the curator's.
+        """The cost of k-means without privacy, box units squared, the same at every epsilon. Curator only.
 
         The lesser of two: Lloyd's run beside this one, and the best of several starts with as many clusters.
         """
@@ -207,17 +213,20 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @property
     def no_data_cost(self) -> float:
-        """What as many centers cost that no record was read for, box units squared; the same at every epsilon."""
+        """The cost of as many centers chosen without data, box units squared; the same at every epsilon.
+
+        Curator only.
+        """
         return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), len(self.final))
 
     @property
     def places(self) -> str:
-        """The first released centers in words, data units: public."""
+        """The first released centers in words, data units. Public."""
         return places_words(self.release.centers)
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
-        """How far noise moves released centers; None where no law says it: public."""
+        """How far noise moves released centers; None if its distribution is unknown. Public."""
         k, d = self.final.shape
         on_centers = center_facts.last_noise(self.result, Purpose.BLOCKS)
         if len(on_centers):
@@ -229,36 +238,36 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @cached_property
     def noise_share(self) -> float | None:
-        """How far noise moves a released center on average, of the diagonal; None where no law says it: public."""
+        """The mean distance that noise moves a released center, as a share of the diagonal. None if unknown. Public."""
         return None if self.noise_law is None else self.noise_law.share
 
     def noise_growth(self, times: FloatArray) -> FloatArray | None:
-        """Return how many times larger the noise is at `times` (m,) this ε, None where no rule says it; public."""
+        """Return how many times larger the noise is at `times` (m,) this ε, None if no rule gives it. Public."""
         del times
         return None
 
     @cached_property
     def distance_share(self) -> float:
-        """The matched distance to Lloyd's centers as a share of the box's diagonal (box units): the curator's."""
+        """The matched distance to Lloyd's centers, box units, as a share of the box's diagonal. Curator only."""
         return matched_distance(self.final, self.reference.nonprivate_centers) / math.sqrt(self.words.box.d)
 
     @cached_property
     def blind_share(self) -> float:
-        """By what centers without data miss Lloyd's, of the diagonal; the same at every epsilon: the curator's."""
+        """Distance from centers without data to Lloyd's, share of the diagonal, same at every epsilon. Curator only."""
         return center_facts.blind_share(self.reference.nonprivate_centers)
 
     @property
     def lede(self) -> str:
-        """What it is for, and who the points are; public."""
+        """The purpose of the run, and what it releases. Public."""
         many, starts = self.words.nouns.record[1], getattr(self.params, "start", "") == "records"
         out = "the **start**, which is records, and blue centers" if starts else "only **blue centers**"
         return f"Find crowds of {many}; {out} are published."
 
     def finding(self) -> Sentence:
-        """Say the run in one sentence, by its exact cost, its distance from noise-free centers, and its noise's law.
+        """Describe the run in one sentence, from its exact cost, distance from exact centers, and noise distribution.
 
-        That noise has moved the centers is said only where its law is large too, and that a draw was lucky only where
-        the centers land though it is.
+        The sentence blames noise for moving the centers only if its distribution is wide, too. It calls a draw lucky
+        only if the centers land well even though the distribution is wide.
         """
         k, guarantee = len(self.final), self.guarantee
         if guarantee.published is guarantee.proved is None:
@@ -274,7 +283,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @property
     def placement(self) -> Placement:
-        """Where the released centers are beside k-means' own: the curator's."""
+        """The placement of the released centers compared with k-means' own. Curator only."""
         lost, law = self.lost_share, self.noise_share
         loud = law is not None and law >= NOISY * self.blind_share
         if lost >= 1.0:
@@ -294,7 +303,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @property
     def blur(self) -> Blur:
-        """How far noise moves the released centers: public."""
+        """How far noise moves the released centers. Public."""
         law = self.noise_share
         if law is None:
             return Blur.UNKNOWN
@@ -304,7 +313,10 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @property
     def lost_share(self) -> float:
-        """What it loses of the cost that k-means saves beside a blind guess: 0 is k-means', 1 no better."""
+        """The lost share of the cost that k-means saves over a blind guess: 0 is k-means, 1 a blind guess.
+
+        Curator only.
+        """
         best, without = self.best_cost, self.no_data_cost
         cost = self.nonprivate_cost
         if without > best:
@@ -312,7 +324,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return 0.0 if cost <= without else 1.0
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axis of what the centers miss by, and the public's, of what noise moves them by."""
+        """Return the axes of the centers' distance to exact ones, and of the distance noise moves them (public)."""
         public = None if self.noise_share is None else center_facts.noise_strip("Noise moves centers by")
         blind = 100.0 * self.blind_share
         lines = ((blind, "a blind guess"),) if blind > 0 else ()
@@ -320,23 +332,24 @@ class CentersRun(Run[Any, C_co, S_co]):
         return Strip("Centers miss by", center_facts.DIAGONAL, "off", 0.0, top, lines), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
-        """Return what the centers miss by, and what noise moves them by on average."""
+        """Return how far the centers are from exact ones, and how far noise moves them on average."""
         off, law = self.distance_share, self.noise_law
         off = 0.0 if off < ROUNDING else off
         public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS))
         return Measure(100.0 * off, percent(off)), public
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are: exact, so the curator's."""
+        """Return how good the released centers are. Curator only, because these facts are exact."""
         return self.cost_facts(center_facts.PACKED_START)
 
     def cost_facts(self, start: str) -> tuple[Fact, ...]:
-        """Return the cost beside k-means', what no data costs, and the distance to Lloyd's centers: the curator's.
+        """Return the cost beside k-means', the cost without data, and the distance to Lloyd's centers. Curator only.
 
-        `start` says what the cost is held against.
+        `start` describes the run that the cost is compared with.
         """
         cost, best = self.nonprivate_cost, self.best_cost
-        off = number(round(100.0 * self.distance_share, 9))  # rounding errors are no distance
+        # Remove rounding errors, which are not a distance.
+        off = number(round(100.0 * self.distance_share, 9))
         far = "Mean distance to Lloyd's centers under the best matching."
         return (
             Fact("Cost", f"{number(center_facts.cost_ratio(cost, best))} × k-means", start, False),
@@ -346,12 +359,12 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @property
     def lloyd_fact(self) -> Fact:
-        """How long Lloyd's algorithm took: exact, so the curator's."""
+        """The number of Lloyd's iterations. Curator only, because it is exact."""
         rounds = str(self.reference.n_iterations)
         return Fact("Lloyd's iterations", rounds, "Until assignments repeat, no privacy.", False)
 
     def risk(self) -> tuple[Fact, ...]:
-        """Return what the guarantee allows an attacker; public."""
+        """Return the guarantee's limits on an attacker. Public."""
         return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
@@ -367,24 +380,24 @@ class CentersRun(Run[Any, C_co, S_co]):
         return Contents(protected(self.guarantee), tuple(public), tuple(secret))
 
     def nonprivate_notices(self) -> tuple[str, ...]:
-        """Return what has to be said beside this run's guarantee: exact, so the curator's."""
+        """Return the notices about this run that go with its guarantee. Curator only, because they are exact."""
         n, k = len(self.unit), len(self.release.centers)
         few = (center_facts.few_records(n, k),) if n < k else ()
         said = (*super().nonprivate_notices(), *few)
         return (*said, center_facts.AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else said
 
     def outcome(self) -> Outcome:
-        """Return what many runs show of this one: its centers, and their cost beside k-means'."""
+        """Return this run's part in a picture of many: its centers, and their cost beside k-means'. Curator only."""
         best = self.best_cost
         ratio = center_facts.cost_ratio(self.nonprivate_cost, best) if best > 0 else math.nan
         return Outcome(self.final, ratio, center_facts.COST)
 
     def cost_line(self) -> CostLine | None:
-        """Return the exact cost of the centers on the way, None for a release alone: the curator's."""
+        """Return the exact cost of the centers at each step, None for a release alone. Curator only."""
         return None
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the clusters' profiles, exact cost beside Lloyd's, and what the run spends, from its events."""
+        """Return charts of the clusters' profiles, the exact cost beside Lloyd's, and the spending from the events."""
         made, line = list(self.profile_charts()), self.cost_line()
         if line is not None:
             lloyds = self.reference.nonprivate_costs
@@ -393,7 +406,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return (*made, Chart("spending", spending))
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
-        """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
+        """Return a photograph (height, width, 3) in its clusters' released colors. Curator only."""
         return center_facts.recolored(self.release.centers, self.nonprivate_labels, shape)
 
     @property
@@ -412,7 +425,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         del rng
         moves = [step for step in self.steps if isinstance(step, MovedCenters)]
         noise = list(_find_noise(moves, self.result, self.words.box, stage))
-        # The centers of each step: the curator's, as the number of steps is.
+        # The centers of each step. Curator only, like the number of steps.
         centers = []
         for some in _alike(moves):
             rows = {stage.clock.frame(i, PHASES[0]): row for row, i in enumerate(some)}
@@ -426,7 +439,7 @@ class CentersRun(Run[Any, C_co, S_co]):
             *centers,
             *(stage.threads("noise", SECRET_NOISE, rows, before, after) for rows, before, after in noise),
             stage.marks("released center", RELEASED, {release: 0}, self.final[None], size=13.0),
-            # Where centers were before their noise, on top of the centers: exact, so the curator's.
+            # The centers before their noise, on top of the centers. Curator only, because they are exact.
             *(
                 stage.marks("center before noise", SECRET, rows, before, symbol="ring", size=8.0)
                 for rows, before, _ in noise
@@ -434,17 +447,17 @@ class CentersRun(Run[Any, C_co, S_co]):
         )
 
     def alt(self) -> str:
-        """Return what is drawn, from public facts alone."""
+        """Describe the picture from public facts alone."""
         k = len(self.final)
         return f"{self.words.title}: {k} released {'center' if k == 1 else 'centers'} over the records."
 
     def caption(self, plane: Projection) -> str:
-        """Return what the colors mean to the curator."""
+        """Return the meaning of the colors for the curator."""
         del plane
         return CAPTION
 
     def public_caption(self) -> str:
-        """Return what the colors mean to the public."""
+        """Return the meaning of the colors for the public."""
         return PUBLIC_CAPTION
 
     def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
@@ -486,12 +499,13 @@ def _find_noise(
         exact = (step.nonprivate_centers for step in some.values())
         before = [center if each is None else each for center, each in zip(after, exact, strict=True)]
         if np.array_equal(moves[-1].centers, result.release.centers) and len(moves) - 1 in some:
-            rows = rows | {stage.clock.release: len(some) - 1}  # the last step's centers are what is released
+            # The release has the centers of the last step.
+            rows = rows | {stage.clock.release: len(some) - 1}
         yield rows, box.to_unit(np.stack(before)), box.to_unit(np.stack(after))
 
 
 def _is_added(event: Event) -> bool:
-    """Whether an event is noise that was added to a number, and not a choice."""
+    """Return whether an event is noise that was added to a number, and not a choice."""
     if isinstance(event, SequenceEvent):
         return any(map(_is_added, event.events))
     if isinstance(event, ParallelEvent):
@@ -501,9 +515,10 @@ def _is_added(event: Event) -> bool:
 
 @array_cache(16)
 def no_data_cost(points: Points, box: Box, n_clusters: int) -> float:
-    """Return the sum of squared distances of `points` (n, d) to centers that no record was read for, units of `box`.
+    """Return the cost of centers chosen without data for `points` (n, d), in squared units of `box`.
 
-    The lesser of two: the box's middle, and the median of three public packings of k centers. Exact: the curator's.
+    The cost is the sum of squared distances: the lower of two, for the box's middle and for the median of three public
+    packings of k centers. Curator only, because it is exact.
     """
     middle, *packed = (box.from_unit(centers) for centers in dataless_centers(n_clusters, box.d))
     costs = [nonprivate_cost(points, centers, assign(points, centers)) for centers in packed]

@@ -15,8 +15,10 @@ from dpviz.stories.panel import ceiled
 from dpviz.stories.spending import SpendingRow
 from dpviz.stories.stage import Stops
 
-BAR = 0.72  # of a column's width
-FILLS = {  # opacity; of anything else FULL
+# Width of a bar, as a share of a column's width.
+BAR = 0.72
+# Opacity. Any other purpose has FULL.
+FILLS = {
     "Counts": 0.4,
     "Final counts (claimed)": 0.4,
     "Number of records": 0.2,
@@ -61,7 +63,8 @@ def cost_chart(line: CostLine, lloyds: FloatArray, n_records: int, stops: Stops)
         caption="Mean squared distance to the nearest center, in box widths. Exact: the curator's.",
         x=Axis(line.unit, view=(-0.3, last + 0.3), whole=True),
         y=Axis("cost", view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
-        axes_public=False,  # the axes end at exact costs and at Lloyd's number of iterations
+        # The axes end at exact costs and at Lloyd's number of iterations.
+        axes_public=False,
         layers=layers,
         frames=stops.frames,
         start_frame=stops.start_frame,
@@ -77,10 +80,10 @@ def spending_chart(
     symbol: str = "ε",
     note: str = "",
 ) -> Scene:
-    """Return what each iteration spends, from the release's events alone; a proof decides what the colors say.
+    """Draw the spending of each iteration from the release's events. The colors show whether it is proved.
 
-    `opening` says in the caption what bar 0 pays for, where there is one (None: what the rows say of it); `symbol` is
-    what the rows count in; `note` follows the caption.
+    `opening` states in the caption what bar 0 pays for, if there is a bar 0; None takes the statement from the rows.
+    `symbol` is the unit of the rows. `note` follows the caption.
     """
     total = float(sum(row.epsilon for row in rows))
     finite = [row for row in rows if 0 < row.epsilon < np.inf]
@@ -100,7 +103,8 @@ def spending_chart(
     spoken_symbol = "epsilon" if symbol == "ε" else symbol
     verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
     first = [row for row in finite if row.column == 0]
-    if opening is None:  # what bar 0 pays for
+    # Say what bar 0 pays for.
+    if opening is None:
         sizes = all(row.purpose == Purpose.SIZE.value for row in first)
         opening = OPENING if sizes else f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE
     opening = f" {opening}" if first else ""
@@ -123,15 +127,19 @@ class Curve:
     """One line with its band, in the chart's own coordinates; NaN breaks it."""
 
     name: str
-    hue: int  # its color in every chart
+    # Index of the curve's color in every chart.
+    hue: int
     x: FloatArray  # (p,)
     low: FloatArray  # (p,)
     middle: FloatArray  # (p,)
     high: FloatArray  # (p,)
-    pick: str = ""  # what a click reports
-    exact: bool = False  # gray and dashed: not private
+    # Value that a click reports.
+    pick: str = ""
+    # Drawn gray and dashed: not private.
+    exact: bool = False
     chosen: bool = False
-    dashed: bool = False  # in its own color, but not to be held against the others
+    # Drawn dashed in its own color: not to be compared with the other curves.
+    dashed: bool = False
 
 
 def layers_of(curves: Sequence[Curve], audience: Audience) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
@@ -174,20 +182,24 @@ def curve_chart(title: str, curves: Sequence[Curve], *, x: str, y: str, caption:
     )
 
 
-BAND = (5.0, 95.0)  # percentiles of the runs
-HIGHEST_RATIO = 1e6  # of a cost to k-means'; a chart needs an end
+# Percentiles of the runs.
+BAND = (5.0, 95.0)
+# Upper bound on the ratio of a cost to k-means', because a chart needs an end.
+HIGHEST_RATIO = 1e6
 
 
 def percentiles(logs: FloatArray) -> FloatArray:
-    """Return low, median and high (3, p) of values (R, p) over the runs, NaN where none has a value."""
+    """Return low, median and high (3, p) of values (R, p) over the runs, NaN if no run has a value."""
     result = np.full((3, logs.shape[1]), np.nan)
     some = np.isfinite(logs).any(axis=0)
     result[:, some] = np.nanpercentile(logs[:, some], (BAND[0], 50.0, BAND[1]), axis=0)
     return result
 
 
-GREY = 200  # points of a bound's curve
-MOST_DRAWN = 400  # thresholds of a curve
+# Number of points of a bound's curve.
+GREY = 200
+# Largest number of thresholds of a curve.
+MOST_DRAWN = 400
 
 
 def pair_of(box: Box, apart: float) -> FloatArray:
@@ -212,7 +224,7 @@ def roc_scene(
 ) -> Scene:
     """Return a measured ROC with its 95 % band, the bound, and the same attack on points that nobody moved.
 
-    `limit` names the bound, `best` is the mechanism's own trade-off curve where it is known.
+    `limit` names the bound. `best` is the mechanism's own trade-off curve, if it is known.
     """
     rates = np.linspace(0.0, 1.0, GREY)
     keep = np.unique(np.linspace(0, len(roc.thresholds) - 1, MOST_DRAWN).astype(np.intp))

@@ -1,11 +1,11 @@
-"""Visible uncertainty: where centers could have landed, from the law of a run's last noise and no further run.
+"""Visible uncertainty: places where centers could have landed, from the distribution of a run's last noise alone.
 
 The curator of a teaching run sees draws around the exact values: the mechanism's own arithmetic on exact counts and
-sums, with other noise. Everyone sees where the true averages could be: the same noise taken off what was released, as a
-Laplace or normal law is symmetric. With secret noise the curator sees no more than everyone.
+sums, with different noise. Everyone sees possible true averages: the same noise subtracted from the release, because
+a Laplace or normal distribution is symmetric. If the noise is secret, the curator sees no more than everyone.
 
-Standard noise is drawn once, from a public seed, and only scaled. So draws move continuously with epsilon, and all
-pictures share them.
+Standard noise is drawn once, from a public seed, and only scaled. Draws therefore move continuously with epsilon, and
+all pictures share them.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,16 +38,22 @@ from dpviz.stories.spending import noise_scales
 from dpviz.stories.view import GOLDEN, Projection
 
 MOST_DRAWS, FEWEST_DRAWS = 64, 8
-MOST_PLACES = 512  # draws times centers; more would cost a frame
-MOST_CELLS = 32  # whose borders are drawn as fog: of more it would fill the box at any epsilon
-DRAIN_DRAWS = 16  # of them decide about a record's color, which has five shades
-SEED = 0  # of the standard noise; public
+# Largest product of draws and centers. More would cost a frame.
+MOST_PLACES = 512
+# Largest number of cells with fog for borders. With more, fog would fill the box at any epsilon.
+MOST_CELLS = 32
+# Number of draws that decide a record's color, which has five shades.
+DRAIN_DRAWS = 16
+# Seed of the standard noise. Public.
+SEED = 0
 CLOUD, PUBLIC_CLOUD = "small blue dots: where a center could land", "small blue dots: where true averages could be"
 FOG, PUBLIC_FOG = "haze: where borders could have run", "haze: where the true borders could run"
 CUTS_FOG = "haze: where cuts could have been"
 DOT = 4.4  # CSS pixels
-HAZE = 0.5  # opacity of a haze that is as narrow as a line
-STRIP = 0.08  # height of a single feature's dots, of the picture: it has no meaning
+# Opacity of a haze that is as narrow as a line.
+HAZE = 0.5
+# Height of a single feature's dots, as a share of the picture. The height has no meaning.
+STRIP = 0.08
 
 Law: TypeAlias = Literal["laplace", "gaussian"]
 Shades: TypeAlias = ByteArray
@@ -55,20 +61,25 @@ Shades: TypeAlias = ByteArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """What a picture shows of a law, for one audience."""
+    """Draws from a noise distribution as a picture shows them, for one audience."""
 
     draws: FloatArray  # (draws, k, d) box units
-    borders: bool = True  # whether records belong to their nearest center
-    ends: FloatArray | None = None  # (draws, m, 4) scene coordinates: the lines that may run elsewhere, if not borders
-    cloud: str = ""  # what the dots are called, if not where a center or a true average could be
-    drain: Callable[[Points, Shades], Shades] | None = None  # of records (n, d) in the colors of clusters (n,)
+    # Whether records belong to their nearest center.
+    borders: bool = True
+    # (draws, m, 4) scene coordinates: the lines that may run elsewhere, if these are not borders.
+    ends: FloatArray | None = None
+    # Name of the dots, if they are not places where a center or a true average could be.
+    cloud: str = ""
+    # Function that drains color from records (n, d) in the colors of clusters (n,).
+    drain: Callable[[Points, Shades], Shades] | None = None
 
 
-Ensembles: TypeAlias = tuple[Ensemble | None, Ensemble | None]  # the curator's, and everyone's
+# The curator's ensemble, and the public's.
+Ensembles: TypeAlias = tuple[Ensemble | None, Ensemble | None]
 
 
 def n_draws(k: int) -> int:
-    """Return how many draws a picture of k centers has."""
+    """Return the number of draws in a picture of k centers."""
     return int(np.clip(MOST_PLACES // max(k, 1), FEWEST_DRAWS, MOST_DRAWS))
 
 
@@ -118,8 +129,8 @@ class SumNoise:
     def true_means(self, counts: Counts, centers: Centers, origins: FloatArray | float, n: int) -> FloatArray:
         """Return n draws (n, k, d) of the true averages, if noisy `counts` (k,) and `centers` (k, d) were released.
 
-        A center is its origin, a public or released place, and the noisy sum of x - origin over the noisy count, which
-        counts as 1 at least. Clipped into the unit box, where means are.
+        A center is its origin, a public or released place, plus the noisy sum of x - origin over the noisy count, which
+        is at least 1. The draws are clipped into the unit box, which contains all means.
         """
         sums = (centers - origins) * np.maximum(counts, 1.0)[:, None]
         drawn_counts, drawn_sums = self.added(counts, sums, n)
@@ -128,7 +139,7 @@ class SumNoise:
 
 
 def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -> IntArray:
-    """Return which of m candidates with these `chances` (m,) `uniform` numbers (n,) choose, the curator's.
+    """Return the choice of each of `uniform` (n,) among m candidates with these `chances` (m,). Curator only.
 
     The best come first, as in `exponential`: a number that stays chooses a better one as epsilon grows. A candidate of
     score -inf is excluded.
@@ -140,7 +151,7 @@ def chosen_again(scores: FloatArray, chances: FloatArray, uniform: FloatArray) -
 
 
 def nearest_drain(draws: FloatArray) -> Callable[[Points, Shades], Shades]:
-    """Return what says how gray records are: the more, the more of `draws` (n, k, d) put them to another center."""
+    """Return a function that grays a record the more, the more of `draws` (n, k, d) move it to another center."""
     some = draws[:DRAIN_DRAWS]
     return lambda unit, groups: shades_of(
         _alike(np.ascontiguousarray(unit), groups, np.ascontiguousarray(some)), len(some)
@@ -148,7 +159,7 @@ def nearest_drain(draws: FloatArray) -> Callable[[Points, Shades], Shades]:
 
 
 def shades_of(alike: IntArray, n_draws: int) -> Shades:
-    """Return how gray records (n,) are of which so many of the draws say the same as the release."""
+    """Compute the gray shade of records (n,) from the number of draws that agree with the release."""
     share = alike / n_draws
     return np.rint(SHADES * (1.0 - share * share * share)).astype(np.uint8)
 
@@ -192,13 +203,14 @@ def of_noisy_means(
 
     `final` (k, d) are the released centers, `counts` (k,) and `mean` (k, d) the last step's exact ones, and `previous`
     (k, d) the centers before it, all in box units. After a private start, `seeded`, means go only as far as noise does
-    not explain. A center that stayed for its noisy count says nothing of its true average, which may be anywhere. Only
-    a `teaching` run has an ensemble for the curator.
+    not explain. A center that stayed because of its noisy count says nothing about its true average, which may be
+    anywhere. Only a `teaching` run has an ensemble for the curator.
     """
     n = n_draws(len(counts))
     noise = SumNoise(noise_scales(result, Purpose.COUNTS)[-1], noise_scales(result, Purpose.SUMS)[-1])
     noisy_counts = result.release.noisy_counts
-    assert noisy_counts is not None  # released with the sums
+    # The method releases counts with the sums.
+    assert noisy_counts is not None
 
     def means(noisy: Counts, sums: FloatArray, fallback: Centers) -> Centers:
         made = noisy_means(noisy, sums, fallback, count_scale=noise.count_scale)
@@ -220,7 +232,7 @@ def centered(draws: FloatArray) -> Ensemble:
 
 
 def with_ensembles(scene: Scene, ensembles: Ensembles, plane: Projection, unit: Points) -> Scene:
-    """Add to a picture of features what its run's law says of the release: fog under the records, dots above them."""
+    """Add the uncertainty of the release to a picture of features: fog under the records, dots above them."""
     (exact, public), last = ensembles, len(scene.frames) - 1
     records = (
         i
@@ -238,15 +250,18 @@ def with_ensembles(scene: Scene, ensembles: Ensembles, plane: Projection, unit: 
     ):
         if ensemble is None:
             continue
-        shown = dict.fromkeys(range(min(scene.start_frame, last), last + 1), 0)  # a hierarchy opens before its last cut
+        # A hierarchy opens before its last cut.
+        shown = dict.fromkeys(range(min(scene.start_frame, last), last + 1), 0)
         ink, rows = Ink(Role.RELEASED, audience), rows_at(len(scene.frames), shown)
         places = plane(ensemble.draws)  # (n, k, 2)
-        if plane.d == 1:  # in a strip
+        # Spread a single feature's dots over a strip.
+        if plane.d == 1:
             heights = np.modf(GOLDEN * np.arange(1, places[..., 0].size + 1))[0] - 0.5
             places[..., 1] += STRIP * heights.reshape(places.shape[:2])
         arrays: dict[str, AnyArray] = {"xy": places[None]}
         drain: dict[str, AnyArray] = {}
-        if ensemble.drain is not None:  # how gray the drawn records are
+        # Gray the drawn records.
+        if ensemble.drain is not None:
             people = scene.layers[at]
             group = people.arrays["group"]
             sample = ground.sample(len(unit), len(group))

@@ -15,14 +15,15 @@ from dpviz.plots.scene import Role
 from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.stories.panel import limit
 
-PLACE_OF_ALL = "glossary"  # the page that has every word
+# Page that has every term.
+PLACE_OF_ALL = "glossary"
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """A word, what it means, the name of the picture that shows it, and the chapter of the course that it belongs to.
 
-    `others` are words for the same. An `everyday` word has other senses, too: nothing but a mark makes it a term.
+    `others` are synonyms. An `everyday` word also has other meanings: only a mark makes it a term.
     """
 
     name: str
@@ -31,7 +32,8 @@ class Term:
     chapter: str = ""
     others: tuple[str, ...] = ()
     everyday: bool = False
-    topic: str = ""  # where it is not that of its place
+    # Topic, if it is not the topic of its place.
+    topic: str = ""
 
     @property
     def slug(self) -> str:
@@ -85,7 +87,8 @@ def noticed(text: str) -> tuple[tuple[str, str], ...]:
     end, terms, chunk = 0, set(), []
     for pairs in _ANY.finditer(text):
         term = _PLAIN[pairs[0].lower()].name
-        if term in terms or (pairs[0] != term and term.isupper()):  # an acronym is written in capitals
+        # Acronyms count only in capitals.
+        if term in terms or (pairs[0] != term and term.isupper()):
             continue
         terms.add(term)
         chunk += [(text[end : pairs.start()], ""), (pairs[0], term)]
@@ -127,7 +130,7 @@ def search(text: str) -> tuple[Term, ...]:
 
 
 def _has(text: str, word: str) -> bool:
-    """Return whether a text has a word, in British spelling, too: neighbour, centre, randomised."""
+    """Return whether a text has a word, also in British spelling: neighbour, centre, randomised."""
     return word in text or word.replace("our", "or").replace("tre", "ter").replace("ise", "ize") in text
 
 
@@ -195,11 +198,15 @@ def word(x: float, y: float, words: str, color: str = TEXT) -> str:
     return f'<text class="f {color}" x="{x:g}" y="{y:g}" text-anchor="middle">{words}</text>'
 
 
-WIDTH, HEIGHT = 96, 64  # of every drawing
-GROUND = 54  # the height at which curves stand
-_LEFT = ((14, 20), (24, 14), (20, 30), (31, 26), (13, 38))  # two groups of records
+# Size of every drawing.
+WIDTH, HEIGHT = 96, 64
+# Height of the line on which curves are drawn.
+GROUND = 54
+# Two groups of records.
+_LEFT = ((14, 20), (24, 14), (20, 30), (31, 26), (13, 38))
 _RIGHT = ((66, 36), (76, 28), (72, 46), (82, 42), (62, 50))
-_CENTERS = ((20.4, 25.6), (71.6, 40.4))  # their means
+# Means of the two groups.
+_CENTERS = ((20.4, 25.6), (71.6, 40.4))
 
 
 def _curve(law: Callable[[float], float], color: str, height: float = 42.0, low: float = 6, high: float = 90) -> str:
@@ -219,7 +226,8 @@ def _hills(x: float) -> float:
     return 0.9 * _bell(22, 8)(x) + 0.75 * _bell(46, 7)(x) + 0.85 * _bell(78, 7)(x)
 
 
-_PASS = (35.0, GROUND - 42.0 * _hills(35.0))  # between the first two
+# Pass between the first two hills.
+_PASS = (35.0, GROUND - 42.0 * _hills(35.0))
 
 
 def _floor() -> str:
@@ -456,7 +464,8 @@ DRAWINGS: Mapping[str, Callable[[], str]] = {
 }
 
 
-_SAFE = " !$()*+,-./:;=?@[]_~'{}|"  # that stand for themselves in the address of an image
+# Characters that need no escape in an image's URL.
+_SAFE = " !$()*+,-./:;=?@[]_~'{}|"
 
 
 @cache
@@ -467,7 +476,8 @@ def drawing(name: str) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{style(marks)}</style>{marks}</svg>'
 
 
-@cache  # all of them stand in every page that opens
+# Every page includes all drawings when it opens.
+@cache
 def address(name: str) -> str:
     """Return a term's drawing as an address that an image can have."""
     return f"data:image/svg+xml,{quote(drawing(name).replace(chr(34), chr(39)), safe=_SAFE)}"

@@ -14,16 +14,25 @@ from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import View, Words, edges_of, spread
 
-MOST_DRAWN = 10_000  # records; every record is computed on, the rest are left out evenly
-MOST_TINTED = 64  # clusters whose cells a browser finds while they move
-MOST_COLORED = 4_000_000  # records times rows of colors, one byte each
-WIDEST = 0.3  # radius of a circle, box widths; a wider one would hide the picture and say only "anywhere"
-NO_GROUP = 255  # a record without a cluster
-LONGEST_BAR = 0.2  # of the picture, that the bar may take; ours
-BAR_PLACE = (0.03, 0.05)  # of the picture: where the bar ends, from the right and from below
-BAR_END = 0.008  # half the height of the bar's ends
+# Largest number of drawn records. Every record is computed on; those that are not drawn are left out evenly.
+MOST_DRAWN = 10_000
+# Largest number of clusters whose cells a browser finds while they move.
+MOST_TINTED = 64
+# Largest product of records and rows of colors, one byte each.
+MOST_COLORED = 4_000_000
+# Largest radius of a circle, in box widths. A wider circle would hide the picture and say only "anywhere".
+WIDEST = 0.3
+# Group of a record without a cluster.
+NO_GROUP = 255
+# Largest share of the picture for the scale bar. Our choice.
+LONGEST_BAR = 0.2
+# End of the scale bar, from the right and from below, as shares of the picture.
+BAR_PLACE = (0.03, 0.05)
+# Half the height of the scale bar's ends.
+BAR_END = 0.008
 SCALE = "Scale: "
-STREET, ROAD = 0.14, 0.18  # opacity
+# Opacity.
+STREET, ROAD = 0.14, 0.18
 WATER = 0.07
 OUTLINE = 0.45
 
@@ -40,12 +49,12 @@ def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
 
 
 def bounds_ink(*, public: bool) -> tuple[str, Ink]:
-    """Return how bounds are called and drawn, `public` or taken from the records."""
+    """Return the name and ink of bounds that are `public` or taken from the records."""
     return ("public bounds", PUBLIC) if public else ("bounds from the data", WRONG)
 
 
 def sample(n: int, n_rows: int = 1) -> IntArray:
-    """Return which of n records are drawn, evenly spread over them, with `n_rows` rows of colors."""
+    """Return the indices of the drawn records, evenly spread over all n, for `n_rows` rows of colors."""
     most = min(n, MOST_DRAWN, max(1, MOST_COLORED // max(1, n_rows)))
     return np.arange(most) * n // max(1, most)
 
@@ -55,7 +64,8 @@ def record_layer(
 ) -> Layer:
     """The records (n, d), colored by `groups`, labels a row; None is a row without color."""
     rows_drawn = sample(len(unit), len(groups))
-    indices = slice(None) if len(rows_drawn) == len(unit) else rows_drawn  # all of them: nobody has to be picked out
+    # A slice makes no copy if all records are drawn.
+    indices = slice(None) if len(rows_drawn) == len(unit) else rows_drawn
     group = np.full((len(groups), len(rows_drawn)), NO_GROUP, dtype=np.uint8)  # (R, m)
     for row, members in zip(group, groups, strict=True):
         if members is not None:
@@ -82,11 +92,13 @@ def _drawn_borders(
     name: str, ink: Ink, rows: Mapping[int, int], ends: FloatArray, sites: FloatArray, stage: Stage
 ) -> Layer:
     """Draw borders (R, m, 4) between `sites` (R, k, 2), without the columns that no row fills."""
-    filled = int((~np.isnan(ends[..., 0])).sum(axis=1).max(initial=0))  # a row's borders come first
+    # A row's borders come before its NaN.
+    filled = int((~np.isnan(ends[..., 0])).sum(axis=1).max(initial=0))
     arrays = {"ends": ends[:, :filled]}
     if sites.shape[1] <= MOST_TINTED:
-        arrays["sites"] = np.clip(sites, 0.0, 1.0)  # as borders are found
-    # A border belongs to two clusters, so that it never fades with one of them.
+        # The borders were computed from clipped sites.
+        arrays["sites"] = np.clip(sites, 0.0, 1.0)
+    # A border belongs to two clusters, so it never fades with one of them.
     return stage.layer(name, Kind.SEGMENTS, ink, rows, arrays, size=1.5, isolate=False)
 
 
@@ -109,7 +121,7 @@ def cluster_borders(
 
 
 def start_seen(start: Centers | None, packing: Centers | None) -> Ink:
-    """Say what a release's start is: public, released where it was found from a public `packing`, or secret."""
+    """Return the ink of a release's start: public, released if found from a public `packing`, or secret."""
     if start is None:
         return SECRET
     return PUBLIC if packing is None else RELEASED
@@ -152,8 +164,10 @@ class NoisySteps(Confidential):
 
     nonprivate_means: FloatArray  # (T, k, d)
     noisy: FloatArray  # (T, k, d)
-    seen: Mapping[int, int]  # frames of the means
-    moved: Mapping[int, int]  # frames of the noise
+    # Frames of the means.
+    seen: Mapping[int, int]
+    # Frames of the noise.
+    moved: Mapping[int, int]
 
 
 def final_layers(
@@ -170,9 +184,9 @@ def final_layers(
 ) -> list[Layer]:
     """The release: centers, and for the curator their exact means, if they differ, and the `reference` on request.
 
-    A true average is drawn on top of its center, so that both are seen where they meet. `names` are those of the
-    centers and of the means, and the means of `steps` are the same layers, in the frames before. `ids` are the centers'
-    where center i of another run is not this one's center i.
+    A true average is drawn on top of its center, so that both are visible where they meet. `names` are the names of the
+    centers and of the means. The means of `steps` are in the same layers, in the frames before. `ids` identify the
+    centers if center i of a different run is not center i of this one.
     """
     last = {stage.clock.release: 0}
     cross = {"symbol": "cross", "size": 9.0, "isolate": False, "shown": False}
@@ -225,7 +239,7 @@ def exact_means(unit: Points, labels: Labels, fallback: Centers) -> Centers:
 def on_map(scene: Scene, words: Words, view: View) -> Scene:
     """Return the picture over its public map, with a scale bar, if east is across and north is up in it.
 
-    Where the map is on Earth, its middle is said.
+    If the map is on Earth, the picture includes the place of its middle.
     """
     place = words.place if words.scale is None else words.scale.place
     ground = words.ground if words.box_public else None
@@ -233,7 +247,8 @@ def on_map(scene: Scene, words: Words, view: View) -> Scene:
     if (view.x, view.y) != axes or scene.solid is not None or view.z is not None or view.principal:
         return scene
     layers = scene.layers
-    if not any(layer.name.startswith(SCALE) for layer in layers):  # else the method has a bar of its own
+    # Otherwise the method has its own bar.
+    if not any(layer.name.startswith(SCALE) for layer in layers):
         layers = (*layers[:1], _bar(scene), *layers[1:])
     if ground is not None:
         layers = (*_public_map(ground, scene), *layers)

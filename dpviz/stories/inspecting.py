@@ -1,6 +1,6 @@
-"""What lies inside a region that the curator has drawn around records: how many, where, and of which classes.
+"""Summary of the records in a region that the curator has drawn: their number, values and classes.
 
-Everything here is exact: the curator's only.
+Curator only, because everything here is exact.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,20 @@ from dpviz.core import BoolArray, FloatArray, Labels, Points
 from dpviz.stories.panel import number
 from dpviz.stories.view import Projection, View, Words, project, spread
 
-MOST_CLASSES = 6  # named, the largest first
+# Largest number of classes that the summary names, the largest classes first.
+MOST_CLASSES = 6
 
 
 def inside(places: FloatArray, corners: FloatArray) -> BoolArray:
-    """Return which of `places` (n, 2) a polygon (m, 2) holds, by the parity of crossings to the right."""
+    """Return a mask of the `places` (n, 2) inside a polygon (m, 2), by the parity of crossings to the right."""
     mask = np.zeros(len(places), dtype=bool)
     if len(corners) < 3 or not len(places):
         return mask
     near = ((places >= corners.min(axis=0)) & (places <= corners.max(axis=0))).all(axis=1)
     x, y = places[near].T
     parity = np.zeros(len(x), dtype=bool)
-    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, 1, axis=0), strict=True):  # edges: a few dozen
+    # A polygon has a few dozen edges.
+    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, 1, axis=0), strict=True):
         if y0 != y1:
             parity ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
     mask[near] = parity
@@ -37,10 +39,10 @@ def facts(
     classes: Labels | None = None,
     plane: Projection | None = None,
 ) -> tuple[str, ...]:
-    """Describe the records (n, d), box units, inside a polygon of the picture's plane; all of them, drawn or not.
+    """Describe all records (n, d), box units, inside a polygon of the picture's plane, drawn or not.
 
-    `classes` (n,) are the known ones; `plane` is the picture's, where it is not the plain one of `view`. The texts are
-    plain; they may hold names from a file.
+    `classes` (n,) are the known classes. `plane` is the picture's plane, if it is not the plain one of `view`. The
+    texts are plain, not HTML; they may contain names from a file.
     """
     plane = project(view, words, unit) if plane is None else plane
     mask = inside(spread(unit, plane), np.asarray(corners, dtype=np.float64).reshape(-1, 2))

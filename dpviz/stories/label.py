@@ -44,9 +44,12 @@ def described(guarantee: Guarantee) -> dict[str, Any]:
 
 
 Verdict = Literal["proved", "claimed", "broken"]
-AUDITED = ASSETS / "audit" / "methods.json"  # the committed audit of all methods and modes
-AUDITED_EPSILON = "1"  # that every mode claims there
-LARGEST_FACTOR = 1e15  # beyond it a factor says nothing to anybody
+# Committed audit of all methods and modes.
+AUDITED = ASSETS / "audit" / "methods.json"
+# The epsilon that every mode claims in the audit.
+AUDITED_EPSILON = "1"
+# Beyond it, a factor means nothing to a reader.
+LARGEST_FACTOR = 1e15
 FACTORS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 NOTHING_CLAIMED = "Nothing is claimed, and nothing is proved."
 
@@ -84,8 +87,8 @@ def guarantee_in_a_sentence(
 ) -> tuple[Verdict, str]:
     """Return a verdict on the guarantee, and one sentence that begins with it.
 
-    `who` is what one record is, `distance` what an ε per distance is read for, with its words, and `leak` what an audit
-    measures of the same mode where it claims 1. Limits are rounded up to two digits.
+    `who` is the word for one record. `distance` is the distance for which an ε per distance is read, in words too.
+    `leak` is an audit's lower bound for the same mode where it claims ε = 1. Limits are rounded up to two digits.
     """
     stated, proved = guarantee.published, guarantee.proved
     length, apart = distance or (1.0, "1 unit")
@@ -163,7 +166,7 @@ def odds_measure(claim: Claim | None, length: float = 1.0) -> Measure | None:
 
 
 def delta_words(claim: Claim) -> str:
-    """Write a claim's delta; where it follows a noisy number, what this number made it is no part of the claim."""
+    """Write a claim's delta, and this run's own delta if it follows a noisy number; that one is not a claim."""
     if claim.delta == 0:
         return ""
     most, own = chance_limit(claim.delta), chance_limit(claim.calibrated_delta)
@@ -178,7 +181,8 @@ def _words(claim: Claim) -> str:
 
 def _claim(claim: Claim) -> dict[str, Any]:
     return {
-        "epsilon": claim.epsilon if math.isfinite(claim.epsilon) else "infinite",  # JSON has no infinity
+        # JSON has no infinity.
+        "epsilon": claim.epsilon if math.isfinite(claim.epsilon) else "infinite",
         "per_distance": claim.per_distance,
         "delta": claim.delta,
         "delta_in_this_run": claim.calibrated_delta,
@@ -202,11 +206,13 @@ OTHER_NEIGHBORS = "their noise was made for one record replaced"
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a method declares about itself, in words; `distances` are (length, words) where epsilon is per distance."""
+    """A method's description of itself, in words; `distances` are (length, words) if epsilon is per distance."""
 
     protects: str
-    public: tuple[str, ...]  # inputs that everybody may know
-    secret: tuple[str, ...]  # shown to the curator and never to be released
+    # Public inputs.
+    public: tuple[str, ...]
+    # Shown to the curator and never to be released.
+    secret: tuple[str, ...]
     trusted: str = CURATOR
     distances: tuple[tuple[float, str], ...] = ()
 
@@ -215,9 +221,11 @@ class Contents:
 class Statement:
     """One claim in numbers and words."""
 
-    title: str  # "Stated", "Claimed" or "Proved", and of what where these differ
+    # "Stated", "Claimed" or "Proved", followed by the procedure's name if the run differs from the original one.
+    title: str
     numbers: str
-    odds: str  # what it lets an attacker reach from a coin's 50 in 100; "" and no more words where nothing is claimed
+    # An attacker's reach from a coin's 50 in 100. "", as are the words below, if nothing is claimed.
+    odds: str
     neighbors: str
     reference: str
 
@@ -230,15 +238,19 @@ class Label:
     contents: Contents
     stated: Statement
     proved: Statement | None
-    distances: tuple[tuple[str, str], ...]  # (two places so far apart, odds), of what is proved
+    # (distance between two places, odds), of the proved claim.
+    distances: tuple[tuple[str, str], ...]
     caveats: tuple[str, ...]
-    differs: str = ""  # what the run does otherwise than the procedure that `stated` is about; "": it is that one
-    account: str = ""  # what the run's events add up to, beside what is stated
-    is_overspent: bool = False  # more than is stated
+    # Differences between the run and the procedure that `stated` is about. "" if there are none.
+    differs: str = ""
+    # Total of the run's events, beside the stated amount.
+    account: str = ""
+    # Whether the total exceeds the stated amount.
+    is_overspent: bool = False
 
 
 def protected(guarantee: Guarantee) -> str:
-    """Return what of one record is protected: where one is replaced, not whether it is there."""
+    """Return the protected part of one record. If records are replaced, its presence is not protected."""
     claim = guarantee.proved or guarantee.stated
     if claim.per_distance:
         return PLACE
@@ -276,15 +288,16 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
 
 
 def _account(claim: Claim, kind: str, events: Sequence[Event]) -> tuple[str, bool]:
-    """Say what the events add up to, and whether that is more than is stated or proves nothing of it.
+    """Say what the events add up to, and whether that exceeds the stated amount or proves nothing about it.
 
-    Nothing is said where a claim has no sum: no limit at all, or one per distance.
+    Return "" if a claim has no sum: it has no limit at all, or one per distance.
     """
     if not events or claim.per_distance or math.isinf(claim.epsilon):
         return "", False
     try:
         totals = sums(events, claim)
-    except ValueError:  # calibrated for a record that is replaced, and stated of one that is added or removed
+    # The noise was calibrated for a replaced record, but the claim is about an added or removed one.
+    except ValueError:
         return f"The run's events prove nothing for {NEIGHBORS[claim.adjacency]}: {OTHER_NEIGHBORS}.", True
     account = max(totals, key=lambda each: (each.is_over, each.symbol == "ρ"))
     how = "" if claim.account is Account.BASIC or account.symbol == "ρ" else f", composed as {claim.account.value},"
@@ -346,18 +359,19 @@ def written(label: Label) -> dict[str, Any]:
 
 
 def box_words(words: Words) -> str:
-    """Name the box as what it is: public, or taken from the records."""
+    """Describe the box as public or as taken from the records."""
     return BOX if words.box_public else OWN_BOX
 
 
 def _statement(title: str, guarantee: Guarantee, contents: Contents, of: str) -> Statement:
-    """Write a claim; `of` is which procedure it is about, where there are two."""
+    """Write a claim; `of` names the procedure that it is about, if there are two."""
     claim = guarantee.proved if title == "Proved" else guarantee.published
     if claim is None:
         return Statement(title, "nothing", "", "", "")
     distance = contents.distances[0] if contents.distances else None
     length = distance[0] if distance else 1.0
-    claimed = title == "Claimed" and math.isfinite(claim.epsilon)  # no limit needs no proof
+    # A claim without a limit needs no proof.
+    claimed = title == "Claimed" and math.isfinite(claim.epsilon)
     words = at_most(_percent(claim, length))
     return Statement(
         title=f"{title}{of}",

@@ -11,7 +11,7 @@ from dpviz.data import Dataset
 from dpviz.stories.run import Run
 from dpviz.stories.teaching import Reading, RunChapter
 
-# Names where there is little room, of methods whose titles are long.
+# Short names of methods with long titles, for places with little room.
 SHORT: Mapping[str, str] = {"convergent_kmeans": "k-means", "morse": "Morse", "source_target": "Source-target"}
 
 P_contra = TypeVar("P_contra", contravariant=True)
@@ -23,7 +23,8 @@ R = TypeVar("R", bound=Release)
 class Cuts:
     """Applied cuts of released trees, box units."""
 
-    low: FloatArray  # (c, d) the cell that was cut
+    # (c, d) low corners of the cells that were cut.
+    low: FloatArray
     high: FloatArray  # (c, d)
     axes: IntArray  # (c,)
     positions: FloatArray  # (c,)
@@ -42,13 +43,15 @@ class Cuts:
 class Cloud:
     """Releases of R runs in one world."""
 
-    places: Points  # (m, d) what is drawn of all runs, data units
+    # (m, d) drawn places of all runs, data units.
+    places: Points
     cuts: Cuts | None
-    statistics: FloatArray  # (R, f) of each run, for the attacker
+    # (R, f) statistics of each run, for the attacker.
+    statistics: FloatArray
 
     @property
     def n_runs(self) -> int:
-        """How many runs."""
+        """The number of runs."""
         return len(self.statistics)
 
     @classmethod
@@ -72,39 +75,53 @@ class ByRecord(Protocol[P_contra]):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Worlds(Generic[P, R]):
-    """How a method's releases are read in two worlds; None: as released centers."""
+    """Functions that read a method's releases in two worlds; None: as released centers."""
 
-    places: Callable[[R, Box], Points] | None = None  # (m, d) what is drawn of a release, data units
-    statistics: Callable[[R, Points, Box], FloatArray] | None = None  # (f,) beside those of centers, about some spots
-    cuts: Callable[[R, Box], Cuts] | None = None  # drawn as lines
-    by_record: ByRecord[P] | None = None  # where other records are noise of their own and say nothing of this one
+    # (m, d) drawn places of a release, data units.
+    places: Callable[[R, Box], Points] | None = None
+    # (f,) statistics beside those of the centers, about some spots.
+    statistics: Callable[[R, Points, Box], FloatArray] | None = None
+    # Cuts that are drawn as lines.
+    cuts: Callable[[R, Box], Cuts] | None = None
+    # For methods in which other records have noise of their own and reveal nothing about this one.
+    by_record: ByRecord[P] | None = None
 
 
-LEARN = "Learn"  # a group of the menu
+# Name of a group of the menu.
+LEARN = "Learn"
 S = TypeVar("S", bound=Step)
-RunClass: TypeAlias = type[Run[object, Release, Step]]  # of any method
+# Class of runs of any method.
+RunClass: TypeAlias = type[Run[object, Release, Step]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Thumbnail:
-    """What a method is shown with on the home page; all of it public."""
+    """A method's picture on the home page; all of it public."""
 
-    question: str  # that the method answers, in plain words
+    # Question that the method answers, in plain words.
+    question: str
     alt: str
-    made: Callable[[], tuple[Dataset, Choices]]  # records, and parameters that come with them
-    seed: int  # of the noise
-    frames: tuple[int, ...]  # stops of the scrubber; negative ones count from the end
+    # Function that makes the records, and the parameters that come with them.
+    made: Callable[[], tuple[Dataset, Choices]]
+    # Seed of the noise.
+    seed: int
+    # Stops of the scrubber. Negative ones count from the end.
+    frames: tuple[int, ...]
     params: Choices = field(default_factory=dict)
-    hidden: tuple[str, ...] = ()  # layers
+    # Names of hidden layers.
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Where on a method's page a reader is the attacker: how the home page leads there."""
+    """Link from the home page to the part of a method's page in which the reader is the attacker."""
 
-    words: str  # of the button
-    link: tuple[str, str]  # the knob of the page that opens it, and its value
-    picture: str  # that the reader arrives at
+    # Label of the button.
+    words: str
+    # Knob of the page that opens the attack, and its value.
+    link: tuple[str, str]
+    # Picture that the reader arrives at.
+    picture: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,9 +129,12 @@ class Page:
     """A page of a method or a tool: made when it is first opened, because it alone needs Streamlit."""
 
     draw: Callable[[], None]
-    knobs: tuple[Knob, ...] = ()  # of the page itself, beside those of the parameters and the choice of a tab
-    title: str = ""  # of a tool; a method has its own
-    group: str = ""  # of the menu; a page in a group is made of words, and has no picture on a stage
+    # Knobs of the page itself, beside those of the parameters and the choice of a tab.
+    knobs: tuple[Knob, ...] = ()
+    # Title of a tool. A method has its own.
+    title: str = ""
+    # Group of the menu. A page in a group consists of text, and has no picture on a stage.
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -123,12 +143,16 @@ class Method(Algorithm[P, R, S], Generic[P, R, S]):
 
     run: RunClass
     worlds: Worlds[P, R] = field(default_factory=Worlds)
-    page: Callable[[], Page] | None = None  # None: a page made from the knobs of its parameters
+    # None: a page made from the knobs of its parameters.
+    page: Callable[[], Page] | None = None
     reading: Reading | None = None
-    chapter: RunChapter | None = None  # of the course
+    # Chapter of the course.
+    chapter: RunChapter | None = None
     attack: Attack | None = None
     thumbnail: Thumbnail | None = None
-    family: Mapping[str, RunClass] = field(default_factory=dict)  # baselines on its page
+    # Baselines on the method's page.
+    family: Mapping[str, RunClass] = field(default_factory=dict)
 
 
-AnyMethod: TypeAlias = Method[Any, Any, Any]  # of the catalogue
+# Any method of the catalog.
+AnyMethod: TypeAlias = Method[Any, Any, Any]

@@ -27,14 +27,15 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
     )
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return what the last noise could have done to the means, the curator's; where the true ones could be, public.
+        """Return the means with other noise (curator only), and places of the true means (public).
 
-        A component whose noisy count is not clear of its noise stays where it was: the first iteration's start is not
-        kept, so that a run of one iteration has no curator's ensemble.
+        A component whose noisy count does not clearly exceed its noise stays in its place. A run does not keep the
+        first iteration's start, so a run of one iteration has no ensemble for the curator.
         """
         del view
         last, counts, n = self.steps[-1], self.release.noisy_counts, ensemble.n_draws(len(self.final))
-        assert counts is not None  # released with the mixture
+        # The method releases counts with the mixture.
+        assert counts is not None
         # The records lie in [-1, 1]^d: in widths of the box, sums of x - 1/2 have half of the noise.
         count_sigma, sum_sigma = (
             math.sqrt(2.0) * spending.noise_scales(self.result, purpose)[-1]
@@ -53,13 +54,14 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
 
         d, moments = self.final.shape[1], last.nonprivate_moments
         exact = moments[:, 0]
-        sums = moments[:, 1 : 1 + d] / 2.0  # of x - 1/2, box units
+        # Sums of x - 1/2, box units.
+        sums = moments[:, 1 : 1 + d] / 2.0
         before = (self.steps[-2].mixture.means + 1.0) / 2.0
         return ensemble.centered(noise.landed(exact, sums, before, means, n)), ensemble.Ensemble(true)
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
-        """How far noise moves released centers: public. Sums are in [-1, 1]^d."""
+        """How far noise moves released centers. Public. Sums are in [-1, 1]^d."""
         law = noise_law(self.result, 2.0 * (self.final - BOX_MIDDLE), Purpose.SUMS)
         return None if law is None else NoiseLaw(law.lengths / 2.0, law.draws / 2.0)
 

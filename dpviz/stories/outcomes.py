@@ -30,7 +30,8 @@ from dpviz.stories.panel import number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import Projection, Words
 
-PACE_MS = 450.0  # from one run to the next, without gliding: runs are independent
+# Time from one run to the next in ms, without gliding, because runs are independent.
+PACE_MS = 450.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,12 @@ class Figure:
 
     name: str
     unit: str
-    beyond: str  # "the cost is more than"
-    above: bool = True  # runs beyond a threshold lie above it
-    mark: float | None = None  # what stands beside the runs
+    # For example "the cost is more than".
+    beyond: str
+    # Whether runs beyond a threshold lie above it.
+    above: bool = True
+    # Reference value that is marked beside the runs.
+    mark: float | None = None
     mark_name: str = ""
 
     def words(self, value: float) -> str:
@@ -53,7 +57,8 @@ class Figure:
 class Outcome(Confidential):
     """One run: what it releases to be drawn, and its figure."""
 
-    places: Points  # (m, d) released, box units
+    # (m, d) released places, box units.
+    places: Points
     nonprivate_value: float
     figure: Figure
 
@@ -68,7 +73,7 @@ def scene(
     exact: Points | None = None,
     exact_name: str = "Without privacy",
 ) -> Scene:
-    """Return the runs one after another, all of them faint behind: the curator's.
+    """Return the runs one after another, with all of them faint behind. Curator only.
 
     `unit` (n, d) are records, `given` (g, d) public inputs and `exact` (e, d) what no privacy would give, box units.
     Raises ValueError for no runs.
@@ -80,7 +85,8 @@ def scene(
     places = np.full((n_runs, most, d), np.nan)
     for row, each in zip(places, outcomes, strict=True):
         row[: len(each.places)] = each.places
-    stage = Stage(plane, Clock(n_runs - 2, ("run",)))  # as many frames as runs
+    # As many frames as runs.
+    stage = Stage(plane, Clock(n_runs - 2, ("run",)))
     every, rows = stage.clock.always(), {run: run for run in range(n_runs)}
     layers = [*ground.box_layer(stage, public=words.box_public)]
     if inputs is not None:
@@ -101,7 +107,8 @@ def scene(
         hint="Play, pause, or step with the arrow keys.",
         x=plane.x,
         y=plane.y,
-        axes_public=False,  # every run is one more release
+        # Every run is one more release.
+        axes_public=False,
         layers=tuple(layers),
         frames=tuple(Frame(f"Run {run + 1} of {n_runs}", "Same records, same knobs.") for run in range(n_runs)),
         pace=PACE_MS,
@@ -110,15 +117,18 @@ def scene(
 
 
 def values_of(outcomes: Sequence[Outcome]) -> FloatArray:
-    """Return the figures (R,) of all runs: exact, the curator's."""
+    """Return the figures (R,) of all runs. Curator only, because they are exact."""
     return np.array([each.nonprivate_value for each in outcomes])
 
 
 N_DOTS = 20
-BANDS = ((5.0, 95.0), (25.0, 75.0))  # percentiles of the runs
-ACROSS = 24.0  # dots that fit beside each other
+# Percentiles of the runs.
+BANDS = ((5.0, 95.0), (25.0, 75.0))
+# Number of dots that fit side by side.
+ACROSS = 24.0
 MOST_THRESHOLDS = 12
-LOW, HIGH = -1.0, -0.2  # where the band lies under the dots
+# Heights between which the band lies, below the dots.
+LOW, HIGH = -1.0, -0.2
 
 
 def dots(values: FloatArray, n_dots: int = N_DOTS) -> FloatArray:
@@ -131,7 +141,8 @@ def dots(values: FloatArray, n_dots: int = N_DOTS) -> FloatArray:
 
 def stacked(places: FloatArray, width: float) -> IntArray:
     """Return the level (m,) of each rising place, the lowest where dots as wide as `width` do not overlap."""
-    last = np.full(len(places), -np.inf)  # where each level's last dot is
+    # Place of the last dot of each level.
+    last = np.full(len(places), -np.inf)
     levels = np.zeros(len(places), dtype=np.intp)
     for i, at in enumerate(places):
         levels[i] = int(np.argmax(at - last >= width * (1 - 1e-9)))
@@ -140,15 +151,15 @@ def stacked(places: FloatArray, width: float) -> IntArray:
 
 
 def n_beyond(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> int:
-    """Return how many dots lie beyond a threshold, strictly."""
+    """Return the number of dots strictly beyond a threshold."""
     beyond = dots(values, n_dots)
     return int(((beyond > threshold) if figure.above else (beyond < threshold)).sum())
 
 
 def words(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> str:
-    """Say how many of the dots lie beyond a threshold: so many of as many runs, and about so many where there are more.
+    """Say how many dots lie beyond a threshold: the exact number if each run has a dot, else "about" so many.
 
-    Beside the number of runs, "6 of 20 runs" would read as another number of runs.
+    Beside the number of runs, "6 of 20 runs" would look like a different number of runs.
     """
     n = n_beyond(values, figure, threshold, n_dots)
     exact = int(np.isfinite(values).sum()) == n_dots
@@ -178,9 +189,9 @@ def usual_threshold(values: FloatArray, figure: Figure) -> float:
 
 
 def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: int = N_DOTS) -> Scene:
-    """Return the dotplot of the runs' figures (R,), with the middle of the runs as bands below: the curator's.
+    """Return the dotplot of the runs' figures (R,), with bands of percentiles below. Curator only.
 
-    It follows the frames of the runs' own picture: a rule stands at the figure of the run that is shown.
+    It follows the frames of the runs' own picture: a rule marks the figure of the run that is shown.
     """
     places = dots(values, n_dots)
     stops = thresholds(values)

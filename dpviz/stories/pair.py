@@ -64,12 +64,14 @@ def with_finding(scene: Scene, repaired: Any, published: Any) -> Scene:
     return replace(scene, stage=stage, public_stage=public_stage)
 
 
-ALIKE, LITTLE = 1.1, 2.0  # times the published run's cost: what honesty costs is next to nothing, or a little; ours
+# Ratio to the published run's cost up to which honesty costs almost nothing, or a little. Our choice.
+ALIKE, LITTLE = 1.1, 2.0
 
 
 def sentence(repaired: Any, published: Any) -> Sentence:
-    """Say what honesty costs, for a run in repaired and one in published mode at the same epsilon."""
-    if repaired.result.guarantee.proved is None:  # its start or its bounds come from the records
+    """Say how much more a run in repaired mode costs than one in published mode at the same epsilon."""
+    # The start or the bounds come from the records.
+    if repaired.result.guarantee.proved is None:
         neither = "Of neither anything is proved: its start or bounds come from records."
         return Sentence(neither, neither)
     ours, theirs = (_ratio(run) for run in (repaired, published))

@@ -7,20 +7,29 @@ from dataclasses import dataclass, field
 from html import escape
 
 from dpviz.core import FloatArray
-from dpviz.core.limits import ceiled as ceiled  # stories write numbers and limits with what stands here
+
+# Re-exported, because stories write numbers and limits with the functions of this module.
+from dpviz.core.limits import ceiled as ceiled
 from dpviz.core.limits import floored as floored
 from dpviz.core.limits import number as number
 
-LEAST_ODDS = 0.001  # in 100: smaller chances are said to be under it
-WHOLE_LIMIT = 99.0  # in 100; a limit above it is written as "over 99", and is hardly one
+# Times in 100. Smaller chances appear as "under" this value.
+LEAST_ODDS = 0.001
+# Times in 100. A limit above it is written as "over 99", and hardly limits anything.
+WHOLE_LIMIT = 99.0
 WEAK = ": almost no protection"
 _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
-TWICE = 2.0  # from here on a ratio is said as times, below it as percent
-EQUAL = 0.05  # percent; smaller differences are none in print
+# From here on, a ratio is written as times; below it, as percent.
+TWICE = 2.0
+# Percent. Smaller differences do not show in print.
+EQUAL = 0.05
 SCALES = ((1e6, "a million"), (1e9, "a billion"), (1e12, "a trillion"))
-LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'  # drawn by the style sheet
-_NO_NAME = re.compile(r"[^\w]+")  # characters that no name in HTML has
-LEAST_DECIMAL = 1e-3  # a smaller chance is said as cases in a million
+# The style sheet draws the lock.
+LOCK = '<span class="dpviz-lock" role="img" aria-label="curator only"></span>'
+# Characters that HTML names must not contain.
+_NO_NAME = re.compile(r"[^\w]+")
+# Smaller chances are written as cases in a million.
+LEAST_DECIMAL = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +77,9 @@ def at_most(percent: float) -> str:
 
 
 def is_right(most: str) -> tuple[str, str]:
-    """Return the verb and the limit of a sentence about an attacker; `most` is `at_most`'s.
+    """Return the verb and the limit of a sentence about an attacker; `most` comes from `at_most`.
 
-    Close to 100 a limit hardly limits anything, and is not said as if it did.
+    A limit close to 100 hardly limits anything, so the words do not present it as protection.
     """
     if WEAK in most:
         return "could be right", most
@@ -78,9 +87,9 @@ def is_right(most: str) -> tuple[str, str]:
 
 
 def attacker(percent: float, of: str = "") -> str:
-    """Say in one sentence how often an attacker may be right, `of` whose promise or about what if that must be said.
+    """Say how often an attacker may be right. `of` names the promise or the subject if that is needed.
 
-    Close to 100 a limit hardly limits anything, and is not said as if it did.
+    A limit close to 100 hardly limits anything, so the sentence does not present it as protection.
     """
     who = f"{of}: an attacker" if of else "An attacker"
     if percent > WHOLE_LIMIT:
@@ -105,7 +114,7 @@ def spoken(said: str) -> str:
 
 
 def beside(ratio: float) -> str:
-    """Say how a cost compares with another, before that one's name: "1 % more than"; `ratio` is in [0, inf]."""
+    """Compare two costs by their `ratio` in [0, inf]: "1 % more than", to be followed by the other cost's name."""
     if not math.isfinite(ratio):
         return "infinitely more than" if ratio > 0 else "not comparable with"
     if ratio >= TWICE:
@@ -127,7 +136,7 @@ def whole_interval(low: float, high: float) -> tuple[str, str]:
 
 
 def cluster_names(k: int) -> tuple[str, ...]:
-    """Return what k clusters are called."""
+    """Return the names of k clusters."""
     return tuple(f"cluster {i + 1}" for i in range(k))
 
 
@@ -142,7 +151,7 @@ def stacked(*parts: str) -> str:
 
 
 def facts(title: str, items: Sequence[Fact], *, public: bool) -> str:
-    """Write facts as HTML; their labels open their meaning, and a lock marks the curator's. `public` leaves those out.
+    """Write facts as HTML with meanings behind their labels. A lock marks exact facts; `public` omits them.
 
     A touch, a key, or a mouse that rests on a label opens the meaning.
     """

@@ -1,7 +1,7 @@
-"""Released centers in words: in what each stands out, in the columns' real units, and a picture of all features.
+"""Released centers in words: their outstanding features in the columns' real units, and a picture of all features.
 
-A profile is a function of released values and of public ones (bounds, names, units, the middle of a map): the same
-release of other records has the same profiles, and the public reads what the curator reads.
+A profile is a function of released values and of public ones (bounds, names, units, the middle of a map). The same
+release from different records has the same profiles, and the public reads the same text as the curator.
 """
 
 import math
@@ -20,19 +20,27 @@ from dpviz.plots.scene import Role
 from dpviz.stories.view import Words
 from dpviz.stories.wording import length_words
 
-FAR = 1.0 / 6.0  # of a feature's public range, from its middle: what lies in an outer third is high or low; ours
-APART = 0.05  # of the range, from the mean of the released centers: less makes no difference; ours
-SHARE = (
-    0.5  # of the farthest center's way from that mean, in a feature: who goes less far does not stand out in it; ours
-)
-MOST_TOLD = 4  # features in a sentence
-LONGEST_NAME = 40  # characters of a feature's name, or of a cluster's
-STEPS = 100.0  # that a feature's range is told in: 71 of 0 to 120 years
+# Distance from the middle beyond which a value is high or low, as a share of a feature's public range: its outer
+# thirds. Our choice.
+FAR = 1.0 / 6.0
+# Distance from the mean of the released centers, as a share of the range. Smaller distances do not count. Our choice.
+APART = 0.05
+# Share of the farthest center's distance from that mean, in a feature. Nearer centers do not stand out in it.
+# Our choice.
+SHARE = 0.5
+# Largest number of features in a sentence.
+MOST_TOLD = 4
+# Largest number of characters of a feature's name, or of a cluster's.
+LONGEST_NAME = 40
+# Number of steps in which a feature's range is written: 71 of 0 to 120 years.
+STEPS = 100.0
 BIG = ((1e9, "billion"), (1e6, "million"))
-MOST_DECIMALS, LARGEST = 6, 1e12  # beyond, a value is told with three digits
+# Beyond these, a value is written with three digits.
+MOST_DECIMALS, LARGEST = 6, 1e12
 WINDS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 OLDER = re.compile(r"\bages?\b|\balter\b|\byears? old\b")
-MANY = re.compile(  # names of what is counted; "few income" is no English
+# Names of counted things, because "few income" is not English.
+MANY = re.compile(
     r"^(?:n|num|number of|count of)? ?((?:\w+ )?(?:visits|children|people|persons|rooms|bedrooms|bathrooms|beds|trips"
     r"|rides|orders|purchases|items|calls|clicks|reviews|guests|nights|days|hours|stays|passengers|patients|cars))$"
 )
@@ -43,31 +51,41 @@ NO_PROFILE = (
     "Choose fewer columns instead of a projection to read the clusters in years, euros or places."
 )
 LEAST_HEIGHT, LANE_HEIGHT, AROUND_LANES = 170, 38, 90  # CSS pixels
-ROOM, END = 0.03, 0.1  # of the axes' length; of a lane, half the height of an axis's ends
+# Room as a share of the axes' length. Half the height of an axis's ends as a share of a lane.
+ROOM, END = 0.03, 0.1
 WAYS = ("west to east", "south to north")
-AXIS = 0.4  # of a lane, where its axis stands: as high as its name
-MOST_MARKED = 600  # values that a pointer can read one by one
+# Height of the axis, as a share of a lane: level with its name.
+AXIS = 0.4
+# Largest number of values that a pointer can read one by one.
+MOST_MARKED = 600
 
 
 @dataclass(frozen=True, slots=True)
 class RealValue:
-    """One value of a released center in its column's own unit; public."""
+    """One value of a released center in its column's own unit. Public."""
 
     name: str
     value: float
-    unit: str  # "" for none
-    text: str  # with its unit, as exact as a hundredth of the public range
+    # "" for none.
+    unit: str
+    # The value with its unit, as exact as a hundredth of the public range.
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A released center in words; public."""
+    """A released center in words. Public."""
 
-    name: str  # "cluster 1", or what a person calls it
-    sentence: str  # "Older (71 years), south-east, few visits (2)."
-    values: tuple[RealValue, ...]  # (d,) in the columns' order; places on a map as longitude and latitude
-    count: float | None  # released, with its noise; None where the method releases none
-    color: int  # index of its color among the clusters'
+    # "cluster 1", or a name that a person gave.
+    name: str
+    # For example "Older (71 years), south-east, few visits (2)."
+    sentence: str
+    # (d,) in the columns' order. Places on a map are given as longitude and latitude.
+    values: tuple[RealValue, ...]
+    # Released size, with its noise. None if the method releases none.
+    count: float | None
+    # Index of the cluster's color.
+    color: int
 
     @property
     def size(self) -> str:
@@ -80,13 +98,13 @@ def profiles(
 ) -> tuple[Profile, ...]:
     """Return the profiles of released centers (k, d), in the units of `words.box`, in their order.
 
-    `counts` (k,) are released sizes, `names` what a person calls the clusters, "" for what has no name. No center has a
-    profile where features were projected at random: `NO_PROFILE` says why.
+    `counts` (k,) are released sizes. `names` are a person's names for the clusters, "" for no name. No center has a
+    profile if features were projected at random; `NO_PROFILE` explains the reason.
 
-    A feature is told of a center if it lies as far from the mean of the released centers as half of the farthest one
-    does: as high or low where it lies in that outer third of the public range, else as above or below the average. A
-    place on a map is told of every center that is not in the middle of them. One center alone is held against the
-    middle of the range.
+    A center's profile names a feature if the center is at least half as far from the mean of the released centers as
+    the farthest one. The feature is high or low if the center is in that outer third of the public range, else above
+    or below the average. The profile names the place on a map unless the center is in the middle of the centers. If
+    there is only one center, it is compared with the middle of the range.
     """
     k = len(centers)
     if words.projected or k == 0:
@@ -97,7 +115,8 @@ def profiles(
     place = _map_axes(words)
     aspects: list[tuple[int, ...]] = [(i,) for i in range(words.box.d) if place is None or i not in place]
     aspects += [] if place is None else [place]
-    ways = [np.sqrt(((unit[:, list(axes)] - mean[list(axes)]) ** 2).sum(axis=1)) for axes in aspects]  # (k,) each
+    # Distances (k,) from the mean, for each aspect.
+    ways = [np.sqrt(((unit[:, list(axes)] - mean[list(axes)]) ** 2).sum(axis=1)) for axes in aspects]
     least = [
         FAR if k == 1 else APART if axes is place else max(APART, SHARE * float(way.max()))
         for axes, way in zip(aspects, ways, strict=True)
@@ -105,7 +124,7 @@ def profiles(
     values = real_values(centers, words)
     profiles = []
     for i in range(k):
-        # Rounded, so that equal ways stay in the columns' order whatever the last bit of a sum says.
+        # Rounded, so that equal distances stay in the columns' order regardless of the last bit of a sum.
         found = sorted(
             (j for j in range(len(aspects)) if round(float(ways[j][i]), 9) >= round(least[j], 9)),
             key=lambda j: (-round(float(ways[j][i]), 9), aspects[j]),
@@ -131,7 +150,8 @@ class NamedPlace:
     """A name that a person gave to a cluster, and where its released center stood then."""
 
     name: str
-    place: tuple[float, ...]  # (d,) of the released center, box units
+    # (d,) of the released center, box units.
+    place: tuple[float, ...]
 
 
 def carried(named: Sequence[NamedPlace], unit: Centers) -> tuple[str, ...]:
@@ -159,7 +179,7 @@ def _own(centers: Centers, words: Words) -> Centers:
 
 
 def _in_bounds(centers: Centers, words: Words) -> Centers:
-    """Return where centers (k, d) lie from one public bound, 0, to the other, 1, of each feature."""
+    """Scale centers (k, d) so that each feature's public bounds are 0 and 1."""
     return _bounds(words).to_unit(_own(centers, words))
 
 
@@ -217,9 +237,9 @@ def shortened(name: str) -> str:
 
 
 def real_values(centers: Centers, words: Words) -> tuple[tuple[RealValue, ...], ...]:
-    """Return centers (k, d), in the units of `words.box`, in the columns' own: public scales and maps have a way back.
+    """Convert centers (k, d) from the units of `words.box` to the columns' own, by public scales and maps.
 
-    Places on a map become longitude and latitude, in place of the way east and north.
+    Places on a map become longitude and latitude instead of distances east and north.
     """
     box, place = _bounds(words), _map_of(words)
     values, widths = _own(centers, words).copy(), box.widths.copy()
@@ -230,7 +250,8 @@ def real_values(centers: Centers, words: Words) -> tuple[tuple[RealValue, ...], 
         corners = np.array([box.low[[east, north]], box.high[[east, north]]])
         span = np.abs(np.diff(place.to_degrees(corners), axis=0))[0]
         values[:, north] = degrees[:, 0]
-        values[:, east] = degrees[:, 1] - TURN * np.round(degrees[:, 1] / TURN)  # from -180 to 180
+        # From -180 to 180.
+        values[:, east] = degrees[:, 1] - TURN * np.round(degrees[:, 1] / TURN)
         widths[north], widths[east] = span
         names[east], names[north] = "longitude", "latitude"
         units_said[east] = units_said[north] = "°"
@@ -251,7 +272,7 @@ def bounds_words(low: float, high: float, unit: str = "") -> str:
 def value_text(value: float, width: float, unit: str = "") -> str:
     """Write a value of a feature whose public range is `width` wide, to about a hundredth of it, with its unit.
 
-    Thousands are set apart from 10,000 on, so that a year is 2013.
+    Commas separate thousands only from 10,000 on, so that a year is 2013.
     """
     decimals = round(-math.log10(width / STEPS))
     if decimals > MOST_DECIMALS or not abs(value) < LARGEST:
@@ -274,7 +295,8 @@ def profile_chart(profiles: Sequence[Profile], centers: Centers, words: Words) -
     """
     k, d = len(profiles), words.box.d
     unit = _in_bounds(centers, words)
-    lanes = np.arange(d)[::-1] + AXIS  # the first feature is on top
+    # The first feature is on top.
+    lanes = np.arange(d)[::-1] + AXIS
     xy = np.stack([unit, np.broadcast_to(lanes, unit.shape)], axis=-1)  # (k, d, 2)
     axes = np.column_stack([np.zeros(d), lanes, np.ones(d), lanes])
     ends = np.concatenate([[[x, y - END, x, y + END] for x in (0.0, 1.0)] for y in lanes])
@@ -290,7 +312,8 @@ def profile_chart(profiles: Sequence[Profile], centers: Centers, words: Words) -
         arrays: dict[str, NDArray[np.generic]] = {"xy": xy.reshape(1, -1, 2), "group": group}
         layers.append(Layer.from_arrays("value", Kind.MARKS, CLUSTERS, arrays, size=9.0, names=read, legend=False))
     low, high = float(unit.min(initial=0.0)), float(unit.max(initial=1.0))
-    legend = []  # as "cluster 1: older (71 years), south-east; about 240 people"
+    # For example "cluster 1: older (71 years), south-east; about 240 people".
+    legend = []
     for one in profiles:
         line = f"{one.name}: {one.sentence[:1].lower()}{one.sentence[1:].removesuffix('.')}"
         legend.append(f"{line}; {one.size} {words.nouns.record[1]}" if one.size else line)

@@ -1,6 +1,6 @@
 """Exported scripts: the calls that load the data, run the method with its seeds, and draw the picture again.
 
-Every word of a file or a knob stands in a script as a Python literal, so that no name is ever code.
+Scripts contain every word of a file or a knob as a Python literal, so that no name is ever code.
 """
 
 import dataclasses
@@ -12,26 +12,33 @@ from dpviz.core import AnyAlgorithm
 from dpviz.data import Choices
 from dpviz.stories.view import View
 
-UPLOAD = "people.csv"  # stands for the file that only its owner has
+# Placeholder for the file, which only its owner has.
+UPLOAD = "people.csv"
 PAGE_WRITER = "from dpviz.plots.page import build_page"
 TITLE = '"""Makes pictures of dpviz again. Run it where dpviz can be imported: python this_file.py"""'
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Where records come from: a named set with its knobs, or the columns of a file."""
+    """Source of the records: a named set with its knobs, the columns of a file, or a drawing."""
 
     name: str = ""
     n: int = 0
     seed: int = 0
     knobs: tuple[tuple[str, Any], ...] = ()
-    choices: Choices | None = None  # for a file; nothing else but its digest then counts
-    digest: str = ""  # of the file; '' where the public is not to know it
-    drawn: bool = False  # by hand: `name` is its title, `features` and `bounds` are its own
+    # For a file. Only the file's digest then counts besides.
+    choices: Choices | None = None
+    # Digest of the file. "" if the public must not know it.
+    digest: str = ""
+    # Whether the data were drawn by hand. `name` is then the title, and `features` and `bounds` are the drawing's
+    # own.
+    drawn: bool = False
     features: tuple[str, ...] = ()
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # low (d,), high (d,)
-    points: tuple[tuple[float, float, int], ...] | None = None  # of a drawing: across, up, class; None: they stay
-    pair: bool = False  # the named set is a source that comes with its targets and ball
+    # Points of a drawing: across, up, class. None: the points stay private.
+    points: tuple[tuple[float, float, int], ...] | None = None
+    # Whether the named set is a source that comes with its targets and ball.
+    pair: bool = False
 
     @property
     def on_map(self) -> bool:
@@ -41,7 +48,7 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class TargetSpread:
-    """How targets were spread over the source's box."""
+    """Settings that spread targets over the source's box."""
 
     n: int
     spread: str
@@ -54,10 +61,14 @@ class RecipeRun:
 
     algorithm: AnyAlgorithm
     params: Any
-    title: str = ""  # instead of the data's, where two pictures stand beside each other
-    trail: tuple[Any, ...] = ()  # the same parameters at other budgets
-    spread: TargetSpread | None = None  # of targets that did not come with their source
-    page_fields: tuple[tuple[str, Any], ...] = ()  # fields of the run that only the page chooses
+    # Title in place of the data's, if two pictures are side by side.
+    title: str = ""
+    # The same parameters at other budgets.
+    trail: tuple[Any, ...] = ()
+    # Spread of targets that did not come with their source.
+    spread: TargetSpread | None = None
+    # Fields of the run that only the page chooses.
+    page_fields: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +76,10 @@ class Recipe:
     """Everything that a picture follows from."""
 
     data: Data
-    runs: tuple[RecipeRun, ...]  # one, or two beside each other
-    noise_seed: int | None  # None: secret, so that the script draws other noise
+    # One run, or two side by side.
+    runs: tuple[RecipeRun, ...]
+    # None: the seed is secret, so the script draws different noise.
+    noise_seed: int | None
     view: View
     public: bool
     frame: int = 0
@@ -77,7 +90,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What makes the pictures of a page that is no single run's: from `dataset`, to `scenes`."""
+    """Code that makes the pictures of a page with more than one run, from `dataset` to `scenes`."""
 
     data: Data
     imports: tuple[str, ...]
@@ -94,9 +107,9 @@ def script(recipe: Recipe) -> str:
 
 
 def excerpt(recipe: Recipe) -> str:
-    """Return the script's heart: the calls that load the data, run the method and make its page.
+    """Return the core of the script: the calls that load the data, run the method and make its page.
 
-    What writes and checks files is left out, and so are the points of a drawing, which only the script holds.
+    It omits the code that writes and checks files, and the points of a drawing, which only the full script contains.
     """
     imports, lines = _picture(recipe)
     loaded = loading(dataclasses.replace(recipe.data, points=()))
@@ -169,7 +182,8 @@ def _run(recipe: Recipe, run: RecipeRun, name: str) -> tuple[list[str], list[str
         lines.append(f"targets = spread_targets(dataset.box, {spread})")
         arguments["targets"] = "targets"
     method = repr(run.algorithm.name)
-    if not place.startswith("dpviz."):  # of another package, or of a person's own file
+    # The method is from another package, or from a person's own file.
+    if not place.startswith("dpviz."):
         imports, method = [*imports, f"import {place}"], place
     for value in (*vars_of(run.params).values(), *fields.values()):
         if dataclasses.is_dataclass(value) and "targets" not in arguments:

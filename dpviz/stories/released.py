@@ -1,4 +1,4 @@
-"""The picture of a release by itself: centers or points in a public box, where nothing else of the run is at hand."""
+"""Picture of a release alone: centers or points in a public box, if nothing else of the run is available."""
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from dpviz.stories.panel import cluster_names
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
-_ROOM = 0.05  # of the released values' extent, left free around them where no box is known
+# Free room around the released values if no box is known, as a share of their extent.
+_ROOM = 0.05
 
 
 def released_scene(release: Release, guarantee: Guarantee, words: Words | None = None) -> Scene:
@@ -30,7 +31,8 @@ def released_scene(release: Release, guarantee: Guarantee, words: Words | None =
     known = words is not None
     words = words or _around(values)
     plane = project(View(), words, values[:0])
-    stage = Stage(plane, Clock(-1, ()))  # one frame
+    # One frame.
+    stage = Stage(plane, Clock(-1, ()))
     xy = plane(words.box.to_unit(values))
     always = stage.clock.always()
     if name == "center":
@@ -58,6 +60,7 @@ def _around(values: FloatArray) -> Words:
     d = values.shape[1]
     low, high = (values.min(axis=0), values.max(axis=0)) if len(values) else (np.zeros(d), np.ones(d))
     room = np.where(high > low, _ROOM * (high - low), 1.0)
-    room = np.maximum(room, FEWEST_STEPS * np.spacing(np.maximum(np.abs(low), np.abs(high))))  # as a box needs
+    # A box needs this width.
+    room = np.maximum(room, FEWEST_STEPS * np.spacing(np.maximum(np.abs(low), np.abs(high))))
     names = tuple(f"feature {i + 1}" for i in range(d))
     return Words("", Box(low - room, high + room), names, ("",) * d)

@@ -1,7 +1,7 @@
-"""One run of a method on one data set, and everything that is shown and said about it.
+"""Run of a method on a data set, with everything that dpviz shows and says about it.
 
-`Run` is the base; each method has a subclass that overrides what is its own. A run is the curator's: what leaves is
-`picture().public()`, the public sentences, and facts that are marked as public.
+`Run` is the base; each method has a subclass that overrides its own parts. A run is for the curator only. It publishes
+only `picture().public()`, the public sentences, and facts that are marked as public.
 """
 
 import json
@@ -60,12 +60,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHART_HEIGHT = 170  # CSS pixels
-ANSWER_QUESTION = "Which of two answers did you give?"  # what an attacker guesses of a record that is replaced
-PROFILES = "profiles"  # the key of a chart
-ILLUSTRATION_SEED = 0  # of draws that only show a law; public
+# What an attacker guesses about a replaced record.
+ANSWER_QUESTION = "Which of two answers did you give?"
+# Key of a chart.
+PROFILES = "profiles"
+# Seed of draws that only illustrate a distribution. Public.
+ILLUSTRATION_SEED = 0
 FORMATS = ("svg", PDF, PNG, "html", "csv", "json")
-MOST_NAMED = 8  # features in the repr; ours
-FIRST = View()  # the first two features
+# Largest number of features that the repr names. Our choice.
+MOST_NAMED = 8
+# View of the first two features.
+FIRST = View()
 
 P_co = TypeVar("P_co", covariant=True)
 R_co = TypeVar("R_co", bound=Release, covariant=True)
@@ -85,29 +90,41 @@ class Chart:
 class Run(Confidential, Generic[P_co, R_co, S_co]):
     """A run with its records, its parameters and the non-private run that it is compared with. Curator only."""
 
-    result: Result[R_co, S_co]  # what `fit` returned
-    params: P_co  # the method's public parameters
-    unit: Points  # (n, d) records in box units: the curator's
-    words: Words  # what the public knows of the data
-    reference: Any = None  # the non-private run beside it, each method's own kind: the curator's
-    classes: Labels | None = None  # (n,) true classes, where the data set knows them: the curator's
-    title: str = ""  # the method's
-    nonprivate_reading: tuple[str, ...] = ()  # how the data were read, clipped, and what was left out
+    # Return value of `fit`.
+    result: Result[R_co, S_co]
+    # The method's public parameters.
+    params: P_co
+    # (n, d) records in box units. Curator only.
+    unit: Points
+    # Public facts about the data.
+    words: Words
+    # The non-private run for comparison, of each method's own kind. Curator only.
+    reference: Any = None
+    # (n,) true classes, if the data set has them. Curator only.
+    classes: Labels | None = None
+    # The method's title.
+    title: str = ""
+    # Notes on reading and clipping the data, and on left-out columns.
+    nonprivate_reading: tuple[str, ...] = ()
 
-    terms: ClassVar[tuple[tuple[str, str], ...]] = ()  # "How to read it": (term, what it means)
-    reference_group: ClassVar[str] = ""  # classes of one group have the same reference: it is computed once
-    page_fields: ClassVar[tuple[str, ...]] = ()  # fields that a page chooses: an exported script sets them again
-    audited: ClassVar[str] = ""  # the method in the committed audit, whose violations its guarantee names
+    # "How to read it": pairs of a term and its meaning.
+    terms: ClassVar[tuple[tuple[str, str], ...]] = ()
+    # Runs of classes in the same group share a reference, which is computed once.
+    reference_group: ClassVar[str] = ""
+    # Fields that a page chooses. An exported script sets them again.
+    page_fields: ClassVar[tuple[str, ...]] = ()
+    # Name of the method in the committed audit, whose violations its guarantee names.
+    audited: ClassVar[str] = ""
 
     def __repr__(self) -> str:
-        """Return the run in a line, with a hint for the curator at notices about the data, and nothing exact."""
+        """Return the run in a line, with a hint to the curator's notices about the data, and nothing exact."""
         hint = (
             "; on reading, left-out columns and clipping, see nonprivate_notices()" if self.nonprivate_reading else ""
         )
         return f"{self._line()}{hint}"
 
     def _line(self) -> str:
-        """Return the method, its guarantee, its features and its release in a line; public."""
+        """Return the method, its guarantee, its features and its release in a line. Public."""
         stated = self.guarantee.proved or self.guarantee.published
         whose = "" if stated is None else f", {stated.adjacency.value}"
         number = "nothing is claimed" if stated is None else str(stated).removesuffix(whose)
@@ -120,7 +137,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return f"{self.title or type(self).__name__}, {held}, {what}; {steps}"
 
     def _repr_html_(self) -> str:
-        """Return the public picture for a notebook, with what holds of it."""
+        """Return the public picture for a notebook, below a line about the run and its guarantee."""
         return f"<p>{escape(self._line())}</p>{self.figure().svg}"
 
     # How a run is put together.
@@ -132,25 +149,25 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @classmethod
     def reference_key(cls, params: Any, result: Any) -> tuple[object, ...]:
-        """Return what of the parameters and the run the reference depends on: it is computed once for equal keys."""
+        """Return a key of everything the reference depends on. dpviz computes it once for equal keys."""
         del params, result
         return ()
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Any, params: Any) -> Any:
-        """Return the non-private run that `result` is compared with, None where there is none: the curator's."""
+        """Return the non-private run to compare `result` with, or None. Curator only."""
         del points, words, result, params
 
     # What `fit` returned.
 
     @property
     def release(self) -> R_co:
-        """What the world may see."""
+        """The release, which the world may see."""
         return self.result.release
 
     @property
     def steps(self) -> tuple[S_co, ...]:
-        """The steps of the run, with exact statistics: for the curator alone."""
+        """The steps of the run, with exact statistics. Curator only."""
         return self.result.trace
 
     @property
@@ -160,7 +177,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is claimed, and what is proved; public."""
+        """The claimed guarantee, and the proved one. Public."""
         return self.result.guarantee
 
     @property
@@ -173,21 +190,21 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Whether the noise came from a seed, so that anyone who has it can make it again."""
         return TEACHING in self.result.guarantee.caveats
 
-    # What is said.
+    # Words about the run.
 
     def finding(self) -> Sentence:
-        """Return the run in one sentence of two lines at most, the curator's and the public's.
+        """Return the run in one sentence of at most two lines, for the curator and for the public.
 
-        It follows from what was measured, holds no exact digits, and names no protection that is not proved.
+        It follows from measured values, has no exact digits, and names no protection that is not proved.
         """
         raise NotImplementedError(f"{type(self).__name__} has no finding.")
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how good the release is; exact facts are marked as the curator's."""
+        """Return how good the release is. Exact facts are marked as curator only."""
         return ()
 
     def risk(self) -> tuple[Fact, ...]:
-        """Return what the guarantee allows an attacker."""
+        """Return the guarantee's limits on an attacker."""
         return ()
 
     def facts(self) -> tuple[Fact, ...]:
@@ -195,56 +212,56 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return (*self.utility(), *self.risk())
 
     def facts_html(self, *, public: bool) -> str:
-        """Return the facts as HTML; `public` leaves out the curator's."""
+        """Return the facts as HTML; `public` leaves out those for the curator only."""
         parts = (("Run" if public else "Utility", self.utility()), ("Risk", self.risk()))
         return stacked(*(facts(title, items, public=public) for title, items in parts))
 
     @property
     def record_word(self) -> str:
-        """What one record is: "person"; public."""
+        """The word for one record, such as "person". Public."""
         return self.words.nouns.record[0]
 
     @property
     def distance(self) -> tuple[float, str] | None:
-        """What an ε per distance is read for, with its words; None where ε is for a whole run. Public."""
+        """The distance for which an ε per distance is read, in words too; None if ε is for a whole run. Public."""
         return None
 
     @property
     def doubt(self) -> Doubt:
-        """What the proof leaves of an attacker's doubt; public."""
+        """The doubt that the proof leaves an attacker. Public."""
         return doubt_left(self.guarantee.proved, (self.distance or (1.0, ""))[0])
 
     @property
     def points_are(self) -> str:
-        """Who the points are, as a sentence: "Every point is a person."; public."""
+        """What one point is, as a sentence: "Every point is a person." Public."""
         word = self.record_word
         return f"Every point is a{'n' if word[0] in 'aeiou' else ''} {word}."
 
     @property
     def lede(self) -> str:
-        """What the method is for, and who the points are; public. **What is released** stands between asterisks."""
+        """The method's purpose, and what its points are. **What is released** is between asterisks. Public."""
         return f"{self.points_are} Only **blue** is published."
 
     def risk_measure(self) -> Measure | None:
-        """Return how often an attacker can be right, times in 100, None where no limit is proved; public."""
+        """Return how often an attacker can be right, times in 100, or None if no limit is proved. Public."""
         return odds_measure(self.guarantee.proved, (self.distance or (1.0, ""))[0])
 
     @property
     def risk_label(self) -> str:
-        """What an attacker guesses, as a question; public."""
+        """The attacker's question. Public."""
         claim = self.guarantee.proved
         return ANSWER_QUESTION if claim is not None and claim.adjacency is Adjacency.REPLACE else RISK_QUESTION
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axis of what is lost, the curator's and the public's, the same at every ε."""
+        """Return the axes of the loss for the curator and for the public, the same at every ε."""
         return None, None
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
-        """Return what this run loses, the curator's, and what the public may expect of one like it."""
+        """Return this run's loss (curator only), and the public's expectation for such a run."""
         return None, None
 
     def stage_words(self) -> tuple[StageWords, StageWords]:
-        """Return what stands beside the picture: the curator's words, and the public's."""
+        """Return the words beside the picture: the curator's, and the public's."""
         finding = self.finding()
         verdict, guarantee = guarantee_in_a_sentence(
             self.guarantee,
@@ -261,7 +278,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return curator, public
 
     def contents(self) -> Contents:
-        """Return what the run protects, takes as public, and shows in confidence."""
+        """Return the secrets that the run protects, its public inputs, and the values for the curator only."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it protects.")
 
     def card(self) -> Label:
@@ -277,17 +294,17 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return self.spending()
 
     def nonprivate_notices(self) -> tuple[str, ...]:
-        """Return how the data were read, and what exact costs show about this very run. Curator only."""
+        """Return notes on how the data were read, and on this run's exact costs. Curator only."""
         return self.nonprivate_reading
 
     def public_notices(self) -> tuple[str, ...]:
-        """Return what the release says of this very run, beside its guarantee."""
+        """Return notices that follow from this run's release, beside its guarantee."""
         return ()
 
     # What is drawn.
 
     def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Draw the run over the features of `view`; `rng` draws illustrations of a law, nothing of the records."""
+        """Draw the run over the features of `view`; `rng` draws illustrations of noise, not from records."""
         raise NotImplementedError(f"{type(self).__name__} has no picture.")
 
     def picture(self, view: View = FIRST, *, adapt: Callable[[Scene], Scene] | None = None) -> Scene:
@@ -309,10 +326,10 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return replace(scene, stage=curator, public_stage=public)
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return where centers could have landed, the curator's, and where true averages could be, public.
+        """Return possible landing places of centers (curator only), and possible true averages (public).
 
-        None: no law.
-        The curator's is for teaching runs: secret noise leaves the curator what everyone sees.
+        None if the distribution is unknown. Only teaching runs have an ensemble for the curator; if the noise is
+        secret, the curator sees what everyone sees.
         """
         del view
         return None, None
@@ -323,19 +340,19 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def profiled(self) -> tuple[Centers, Counts | None] | None:
-        """The released places (k, d) that stand for clusters, data units, with their released sizes; None for none."""
+        """The released places (k, d) of clusters, data units, with their released sizes; None without clusters."""
         release: Release = self.release
         return (release.centers, release.noisy_counts) if isinstance(release, CentersRelease) else None
 
     def profiles(self, names: Sequence[str] = ()) -> tuple[Profile, ...]:
-        """Return the released clusters in words, none where there are none or features are mixed; public.
+        """Return the released clusters in words; () without clusters, or if features are mixed. Public.
 
-        `names` are what a person calls them.
+        `names` are a person's names for the clusters.
         """
         return () if self.profiled is None else profiles(self.profiled[0], self.words, self.profiled[1], names)
 
     def profile_charts(self, names: Sequence[str] = ()) -> tuple[Chart, ...]:
-        """Return the picture of the profiles, where there are some; public."""
+        """Return the picture of the profiles, if there are any. Public."""
         told = self.profiles(names)
         if self.profiled is None or not told:
             return ()
@@ -351,15 +368,15 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         raise ValueError(f"{type(self).__name__} has no stops of its own: it cannot be stepped beside another run.")
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray | None:
-        """Return a photograph (height, width, 3) in released colors, None where there are none: the curator's."""
+        """Return a photograph (height, width, 3) in released colors, or None without one. Curator only."""
         del shape
         return None
 
     def outcome(self) -> Outcome:
-        """Return what a picture of many runs shows of this one."""
+        """Return this run's part in a picture of many runs."""
         raise NotImplementedError(f"{type(self).__name__} has no figure to compare runs by.")
 
-    # What leaves.
+    # Exports.
 
     @property
     def released_places(self) -> Points:
@@ -368,7 +385,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return np.asarray(release.points if isinstance(release, PointsRelease) else release.centers)
 
     def dp_events(self) -> Any:
-        """Return what was spent, for all rows of a person, as a `dp_accounting.DpEvent` (`accounting.dp_events`)."""
+        """Return the spending for all rows of a person, as a `dp_accounting.DpEvent` (`accounting.dp_events`)."""
         return dp_events(self.events, self.guarantee.stated.adjacency, self.guarantee.rows)
 
     def figure(
@@ -439,7 +456,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         not there, and if Plotly is not installed.
         """
         try:
-            from dpviz.plots.figure import figure_of  # Plotly takes half a second to import
+            # Plotly takes half a second to import.
+            from dpviz.plots.figure import figure_of
         except ModuleNotFoundError:
             raise ValueError(
                 "The figure needs the package plotly, which is not installed: pip install plotly"
@@ -448,10 +466,10 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return figure_of(whole if curator else whole.public(), frame=frame, notes=(promise(self.guarantee),))
 
     def to_frame(self, *, steps: bool = False) -> "pd.DataFrame":
-        """Return the released centers or points, data units, a column for each feature.
+        """Return the released centers or points, data units, with a column for each feature.
 
-        With `steps` the arrays of all steps, a value a row: step, field, row, feature, value. The curator's. Places are
-        in data units, whatever a step computed in; lengths and other statistics are as the step has them.
+        With `steps`, return the arrays of all steps, one value per row: step, field, row, feature, value. Curator only.
+        Places are in data units, regardless of a step's own units; lengths and other statistics keep the step's units.
         """
         import pandas as pd
 
@@ -460,7 +478,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
             return pd.DataFrame(self.released_places, columns=names)
         rows = []
         for number, step in enumerate(self.steps):
-            arrays: Any = step  # every step is a dataclass
+            # Every step is a dataclass.
+            arrays: Any = step
             for field in fields(arrays):
                 value = getattr(step, field.name)
                 if field.name in step.in_box and value is not None:

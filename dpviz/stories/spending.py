@@ -16,8 +16,10 @@ from dpviz.accounting import (
 )
 from dpviz.core import Adjacency, CentersRelease, Event, Release, Result, Step
 
-EACH_CLUSTER = {Purpose.COUNTS, Purpose.SUMS, Purpose.FINAL_COUNTS}  # one record is in one cluster alone
-ORDER = ("Sums", "Draws (claimed)", "Counts", "Final counts (claimed)", "Number of records")  # from the ground up
+# Purposes for which one record is in one cluster alone.
+EACH_CLUSTER = {Purpose.COUNTS, Purpose.SUMS, Purpose.FINAL_COUNTS}
+# From the bottom of a bar to its top.
+ORDER = ("Sums", "Draws (claimed)", "Counts", "Final counts (claimed)", "Number of records")
 
 
 Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent
@@ -27,10 +29,13 @@ Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent
 class SpendingRow:
     """The amount that one column of the chart spends on one purpose."""
 
-    column: int  # 0 before the first iteration, 1 .. T, T + 1 for what follows the last
+    # 0 before the first iteration, 1 .. T, T + 1 after the last.
+    column: int
     purpose: str
-    epsilon: float  # under the run's adjacency
-    n_clusters: int  # clusters that each get all of it, by parallel composition; 1: spent once, on all together
+    # Epsilon under the run's adjacency.
+    epsilon: float
+    # Clusters that each get all of it, by parallel composition. 1: spent once, on all together.
+    n_clusters: int
 
 
 def list_spending(result: Result[Release, Step], *, delta: float | None = None) -> tuple[SpendingRow, ...]:
@@ -43,7 +48,8 @@ def list_spending(result: Result[Release, Step], *, delta: float | None = None) 
     claim = row.proved or row.stated
     delta = claim.calibrated_delta if delta is None else delta
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
-        return (SpendingRow(1, "Exact means", math.inf, 1),)  # how many steps they took is exact, too
+        # The number of steps is exact, too.
+        return (SpendingRow(1, "Exact means", math.inf, 1),)
     adjacency = adjacency_of(result.events)
     k = len(result.release.centers) if isinstance(result.release, CentersRelease) else 1
     rows: list[SpendingRow] = []
@@ -64,13 +70,13 @@ def list_spending(result: Result[Release, Step], *, delta: float | None = None) 
 
 
 def by_purpose(event: Event) -> dict[tuple[int, Purpose | None], Event]:
-    """Return what an event holds for each step and purpose, in its own shape: sequences and parallel parts stay."""
+    """Split an event by step and purpose, each part in its own shape: sequences and parallel parts stay."""
     keys = dict.fromkeys((leaf.step, leaf.purpose) for leaf in leaves(event))
     return {key: part for key in keys if (part := _only(event, key)) is not None}
 
 
 def words_of(leaf: Leaf) -> str:
-    """Say what a step was for; one of another package, without a purpose, by its label."""
+    """Return the purpose of a step in words, or the label if a step of another package has no purpose."""
     return leaf.label.capitalize() if leaf.purpose is None else leaf.purpose.value
 
 

@@ -1,4 +1,4 @@
-"""What a picture of a run is drawn on: its frames, its plane, and the layers that stand on them."""
+"""Stage of a run's picture: its frames, its plane, and the layers on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ class Clock:
 
     @property
     def when(self) -> FloatArray:
-        """Where each frame stands between iterations 0 and T, (n_frames,)."""
+        """Place of each frame between iterations 0 and T, (n_frames,)."""
         steps = np.arange(1, len(self.phases) * self.n_steps + 1) / len(self.phases)
         return np.concatenate([[0.0], steps, [float(self.n_steps)]])
 
@@ -106,7 +106,7 @@ class ExactScene(Scene):
     """A run without any privacy. How long it took is exact, too, so that the public sees the first frame alone."""
 
     def public(self) -> Scene:
-        """Return what is public of the first frame."""
+        """Return the public part of the first frame."""
         scene = Scene.public(self)
         layers = tuple(replace(layer, rows=layer.rows[:1]) for layer in scene.layers)
         return replace(scene, layers=layers, frames=scene.frames[:1], start_frame=0)
@@ -114,10 +114,10 @@ class ExactScene(Scene):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepsScene(Scene):
-    """A run of which the public sees the first frame and the release: how many steps lie between is the curator's."""
+    """A run with a public first frame and release. The number of steps between them is for the curator only."""
 
     def public(self) -> Scene:
-        """Return what is public of the two."""
+        """Return the public part of both frames."""
         scene = Scene.public(self)
         ends = [0, len(self.frames) - 1]
         layers = tuple(replace(layer, rows=layer.rows[ends]) for layer in scene.layers)

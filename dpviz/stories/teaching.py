@@ -1,4 +1,4 @@
-"""How a method is taught: questions, chapters of the course, formulas with a run's numbers, what to read."""
+"""Teaching material of a method: questions, chapters of the course, formulas with a run's numbers, and reading."""
 
 import math
 import re
@@ -44,16 +44,17 @@ class Range:
     high: float
 
     def __contains__(self, value: float) -> bool:
-        """Say whether a measured number is in it."""
+        """Return whether the range contains a measured number."""
         return self.low <= value < self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was measured, and the words that the explanation needs of it."""
+    """A measured number, and the words that the explanation needs."""
 
     value: float
-    words: Mapping[str, str]  # "measured" among them
+    # With the key "measured" among others.
+    words: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Question:
     explanation: str
 
     def right(self, answer: Answer) -> int:
-        """Return which range holds what was measured. Raises ValueError where not exactly one does."""
+        """Return the index of the range with the measured number. Raises ValueError unless exactly one has it."""
         (choice,) = [index for index, each in enumerate(self.ranges) if answer.value in each]
         return choice
 
@@ -75,7 +76,7 @@ class Question:
         return self.explanation.format(**answer.words)
 
     def verdict(self, answer: Answer, guess: int) -> tuple[str, ...]:
-        """Return what was guessed and what is right, each with its sign; a guess that is no range's was not made."""
+        """Return the guess and the right answer, each with its sign. A guess outside the ranges counts as none."""
         right = self.right(answer)
         if guess == right:
             return (f"✓ Your guess is right: “{self.ranges[right].words}”.",)
@@ -90,24 +91,30 @@ def ranges(*words: str, at: tuple[float, ...]) -> tuple[Range, ...]:
     return tuple(Range(text, low, high) for text, low, high in zip(words, ends[:-1], ends[1:], strict=True))
 
 
-_WRITTEN: Mapping[str, Any] = tomllib.loads((ASSETS / "reading.toml").read_text("utf-8"))  # by the name of a method
-SAME = 1e-12  # relative: what is written in three digits is then exactly this number
+# Texts by the name of a method.
+_WRITTEN: Mapping[str, Any] = tomllib.loads((ASSETS / "reading.toml").read_text("utf-8"))
+# Relative tolerance. A number written in three digits is exact within it.
+SAME = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Misreading:
     """One way to misread a picture; terms of the glossary are marked."""
 
-    said: str  # what a reader may think
-    why: str  # why that is wrong
-    look: str  # where to look instead
+    # Wrong conclusion of a reader.
+    said: str
+    # Reason why it is wrong.
+    why: str
+    # Better place to look.
+    look: str
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
     """A source, with what is taken from where in it."""
 
-    title: str  # authors, year, title
+    # Authors, year, title.
+    title: str
     places: tuple[tuple[str, str], ...]  # (section, equation or theorem, what of it is here)
 
 
@@ -116,13 +123,19 @@ class Formula:
     """A formula, and the same with this run's numbers in it; `value` is what the second one comes to."""
 
     name: str
-    general: str  # TeX
-    filled: str  # TeX, without what it comes to
+    # TeX.
+    general: str
+    # TeX, without the result.
+    filled: str
     value: float
-    unit: str = ""  # plain words
-    source: str = ""  # "Lu & Shen, theorem 5"
-    is_limit: bool = False  # what it comes to is an upper limit, which is never written as less than it is
-    is_least: bool = False  # or a lower one, which is never written as more
+    # Plain words.
+    unit: str = ""
+    # For example "Lu & Shen, theorem 5".
+    source: str = ""
+    # Whether the result is an upper limit, which is never rounded down.
+    is_limit: bool = False
+    # Whether the result is a lower limit, which is never rounded up.
+    is_least: bool = False
 
     @property
     def with_numbers(self) -> str:
@@ -139,14 +152,15 @@ class Formula:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What the public knows of a run."""
+    """Public facts about a run."""
 
     params: Any
     release: Any
     events: tuple[Event, ...]
     guarantee: Guarantee
     box: Box
-    look: Any = None  # what the page's reader has chosen to look at
+    # The reader's choice of what to look at on the page.
+    look: Any = None
 
     @property
     def d(self) -> int:
@@ -156,13 +170,15 @@ class Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What there is to read about the pictures of a method."""
+    """Texts and formulas about the pictures of a method."""
 
     misreadings: tuple[Misreading, ...]
     papers: tuple[Paper, ...]
     formulas: Callable[[Known], tuple[Formula, ...]]
-    words: Callable[[Known], Mapping[str, str]]  # what symbols stand for
-    picture: str = ""  # how to read the picture
+    # Meanings of symbols.
+    words: Callable[[Known], Mapping[str, str]]
+    # How to read the picture.
+    picture: str = ""
 
     @classmethod
     def from_file(
@@ -172,7 +188,7 @@ class Reading:
         words: Callable[[Known], Mapping[str, str]],
         *more: Paper,
     ) -> Self:
-        """Return what the file of all methods has of one, with `more` papers."""
+        """Return a method's reading from the file of all methods, with `more` papers."""
         written = _WRITTEN[name]
         papers = (Paper(each["title"], tuple(map(tuple, each["places"]))) for each in written["papers"])
         misreadings = tuple(Misreading(**each) for each in written["misreadings"])
@@ -180,7 +196,7 @@ class Reading:
 
 
 def known(run: Any, params: Any) -> Known:
-    """Return what the public knows of a run."""
+    """Return the public facts about a run."""
     result = run.result
     look = getattr(run, "look", None)
     return Known(params, result.release, result.events, result.guarantee, run.words.box, look)
@@ -197,11 +213,12 @@ def tex(value: float, written: Callable[[float], str] = number) -> str:
 
 
 def exact(value: float) -> bool:
-    """Say whether a number is written to the last digit."""
+    """Return whether a number is written to the last digit."""
     return math.isinf(value) or math.isclose(float(number(value).replace(",", "")), value, rel_tol=SAME)
 
 
-MOST_TERMS = 5  # of a written sum
+# Largest number of terms in a written sum.
+MOST_TERMS = 5
 STEP = r"\varepsilon_{\text{step}}"
 CHOICE = rf"\Pr[i] \propto e^{{{STEP}\, q_i / (2\Delta)}}"
 ODDS = "What an attacker reaches at most, from a coin's 50 in 100"
@@ -267,7 +284,7 @@ def total(it: Known) -> Formula | None:
 
 
 def odds_of(it: Known) -> Formula | None:
-    """Return what the proved guarantee lets an attacker reach from a coin's 50 in 100, None where nothing is proved."""
+    """Return the formula of an attacker's proved odds, from a coin's 50 in 100; None if nothing is proved."""
     proved = it.guarantee.proved
     if proved is None or proved.per_distance or math.isinf(proved.epsilon):
         return None
@@ -275,7 +292,7 @@ def odds_of(it: Known) -> Formula | None:
 
 
 def attackers_share(epsilon: float, delta: float, rows: int = 1) -> Formula:
-    """Return how often an attacker is right at most under (epsilon, delta), from a coin's 50 in 100.
+    """Return an attacker's highest odds under (epsilon, delta) as a formula, from a coin's 50 in 100.
 
     Epsilon is for all `rows` of a person, and written as so many times that of one row.
     """
@@ -325,19 +342,28 @@ class Chapter:
     question: Question
     control: Knob
     picture: DrawChapter
-    caption: Callable[[Any], str]  # what is on screen at a value of the control, in one or two short sentences
-    explained: str  # what a reader can now explain, as a sentence of their own
-    note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
-    asked: Any = None  # the control's value that the question is about; None: the one that the picture opens with
-    page: str = ""  # the method's page that has the same run, in the state of `link`
-    link: Callable[[Any], Mapping[str, str]] | None = None  # of a value of the control
-    leads: str = ""  # the link's words
-    plays: bool = False  # whether the control is the steps of an animation
-    is_extra: bool = False  # under "More chapters", beside the course's path
+    # Text on screen at a value of the control, in one or two short sentences.
+    caption: Callable[[Any], str]
+    # What a reader can now explain, as a separate sentence.
+    explained: str
+    # Meaning of a value, shown beside a privacy slider.
+    note: Callable[[float], str] = allowed
+    # Control value that the question is about. None: the value at which the picture opens.
+    asked: Any = None
+    # The method's page that has the same run, in the state of `link`.
+    page: str = ""
+    # Function of the control's value.
+    link: Callable[[Any], Mapping[str, str]] | None = None
+    # Text of the link.
+    leads: str = ""
+    # Whether the control moves through the steps of an animation.
+    plays: bool = False
+    # Whether the chapter is under "More chapters", beside the course's path.
+    is_extra: bool = False
 
     @property
     def answered_at(self) -> Any:
-        """Where the control stands when the question has been answered."""
+        """Value of the control after the question has been answered."""
         return self.control.default if self.asked is None else self.asked
 
 
@@ -364,7 +390,7 @@ def people(
     symbol: str = "circle",
     size: float = 11.0,
 ) -> Layer:
-    """Return people at `places` (m, 2) in the colors of their groups (m,), gray where they have none: the curator's."""
+    """Return people at `places` (m, 2) in the colors of their groups (m,), or gray. Curator only."""
     if groups is None:
         return marks(name, SECRET, places, symbol=symbol, size=size)
     arrays: dict[str, AnyArray] = {"xy": np.asarray(places)[None], "group": groups[None].astype(np.uint8)}
@@ -373,10 +399,10 @@ def people(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunChapter:
-    """What a method tells the course: a run on `made` records, with the `params` of a control's value.
+    """A method's chapter of the course: a run on `made` records, with the `params` of a control's value.
 
     The picture is the last step with a few `layers`: what a layer's name begins with, and what the course calls it.
-    Of many marks of a kind it has every few, so that those are large enough for a phone.
+    It shows only an even sample of many marks of a kind, so that they are large enough for a phone.
     """
 
     name: str
@@ -387,20 +413,27 @@ class RunChapter:
     made: Callable[[], Dataset]
     params: Callable[[Any], Choices]
     layers: Mapping[str, str]
-    seed: int  # of the noise
+    # Seed of the noise.
+    seed: int
     explained: str
-    asked: Any  # the control's value that the question is about
-    link: Callable[[Any], Mapping[str, str]]  # the page's state that has the run of a value of the control
-    note: Callable[[float], str] = allowed  # what a value means, beside a privacy slider
-    caption: Callable[[Any], str] | None = None  # of a value of the control; None: the finding of the run
-    leads: str = "This run on its page"  # the link's words: they say where the page's run is another one
-    is_extra: bool = False  # under "More chapters", beside the course's path
+    # Control value that the question is about.
+    asked: Any
+    # State of the page that has the run of a value of the control.
+    link: Callable[[Any], Mapping[str, str]]
+    # Meaning of a value, shown beside a privacy slider.
+    note: Callable[[float], str] = allowed
+    # Function of the control's value. None: the finding of the run.
+    caption: Callable[[Any], str] | None = None
+    # Text of the link. It says so if the page's run is a different one.
+    leads: str = "This run on its page"
+    # Whether the chapter is under "More chapters", beside the course's path.
+    is_extra: bool = False
 
 
 def last_step(
     algorithm: Algorithm[Any, Any, Any], kind: type[Run[Any, Release, Step]], chapter: RunChapter, value: Any
 ) -> tuple[Sentence, Scene]:
-    """Run the method at a value of the control; return what is said of it, and its last step."""
+    """Run the method at a value of the control; return its finding and its last step."""
     dataset, params = chapter.made(), algorithm.Params(**chapter.params(value))
     words = Words.from_dataset(dataset)
     result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(chapter.seed))
@@ -416,9 +449,11 @@ def last_step(
     return run.finding(), replace(still, layers=layers, caption="", hint="", group_names=())
 
 
-MARK = 18.0  # CSS pixels: 3 mm on a phone, which has six to a millimeter
+# CSS pixels. On a phone, which has six to a millimeter, they are 3 mm.
+MARK = 18.0
 LINE = 2.5
-MOST_MARKS = 40  # of a kind in a chapter's picture
+# Largest number of marks of a kind in a chapter's picture.
+MOST_MARKS = 40
 LONG = (Kind.ARROWS, Kind.SEGMENTS)
 MARKED = (Kind.POINTS, Kind.MARKS, *LONG)
 
@@ -431,7 +466,8 @@ def large(layer: Layer) -> Layer:
     every = -(-layer.n_marks // MOST_MARKS)
     if layer.kind not in MARKED or (layer.kind is Kind.SEGMENTS and every == 1):
         return layer
-    some = slice(None, None, every)  # the same of two layers with as many marks
+    # Two layers with equally many marks keep the same ones.
+    some = slice(None, None, every)
     return replace(
         layer,
         name=layer.name if every <= 1 else f"{layer.name}, 1 in {every}",

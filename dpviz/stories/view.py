@@ -12,11 +12,16 @@ from dpviz.data.transforms import Scale
 from dpviz.plots import Axis, Kind, Scene
 
 CURATORS_PLANE = "Principal directions are computed from the records: curator only. Two features have a public view."
-MARGIN = 0.04  # of the box, left free around it
-SOLID_REACH = 0.5 * np.sqrt(3.0) + 0.02  # from the middle of a turned box to the end of its picture, box widths
-GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)  # multiples of it fill [0, 1] evenly, without randomness
-SQUARE = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  # a way around it
-CORNERS = frozen(np.array(SQUARE[:4], dtype=np.float64))  # of the unit square
+# Free room around the box, as a share of it.
+MARGIN = 0.04
+# Distance from the middle of a turned box to the end of its picture, box widths.
+SOLID_REACH = 0.5 * np.sqrt(3.0) + 0.02
+# Multiples of it fill [0, 1] evenly, without randomness.
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+# Closed path around the unit square.
+SQUARE = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
+# Corners of the unit square.
+CORNERS = frozen(np.array(SQUARE[:4], dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +48,27 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """What the public knows of a data set: its title, its box, and the names and units of its features."""
+    """Public facts about a data set: its title, its box, and the names and units of its features."""
 
     title: str
     box: Box
     feature_names: tuple[str, ...]  # (d,)
     units: tuple[str, ...]  # (d,)
-    box_public: bool = True  # False: the bounds were taken from the records
-    place: LocalMap | None = None  # where on Earth, when two features are meters east and north
+    # False: the bounds were taken from the records.
+    box_public: bool = True
+    # Place on Earth, if two features are meters east and north.
+    place: LocalMap | None = None
     nouns: Nouns = NEUTRAL
-    ground: Ground | Outline | None = None  # under a map: a town's of the first two features, an outline of `place`'s
-    scale: Scale | None = None  # by which the features were brought into the box, a cube: axes show their own units
-    projected: bool = False  # whether the features are random mixes of the columns, by a public seed
+    # Ground of a map: a town's for the first two features, or an outline for the features of `place`.
+    ground: Ground | Outline | None = None
+    # Scale that brought the features into the box, a cube. Axes show the features' own units.
+    scale: Scale | None = None
+    # Whether the features are random mixes of the columns, by a public seed.
+    projected: bool = False
 
     @classmethod
     def from_dataset(cls, dataset: Dataset) -> "Words":
-        """Return what the public knows of a data set."""
+        """Return the public facts about a data set."""
         public_box = not dataset.bounds_from_data
         return cls(
             dataset.title,
@@ -75,7 +85,7 @@ class Words:
 
     @property
     def ends(self) -> Box:
-        """What the box's walls are on an axis: in the features' own units, scaled or not."""
+        """The values of the box's walls on an axis, in the features' own units, scaled or not."""
         return self.box if self.scale is None else self.scale.walls
 
     @property
@@ -98,8 +108,10 @@ class Projection:
     offset: FloatArray  # (2,)
     x: Axis
     y: Axis
-    nonprivate: bool  # the directions were computed from the records
-    corners: FloatArray | None  # (4, 2) the box's outline; None where its outline is no rectangle
+    # Whether the directions were computed from the records.
+    nonprivate: bool
+    # (4, 2) the box's outline. None if the outline is not a rectangle.
+    corners: FloatArray | None
 
     def __call__(self, unit: FloatArray) -> FloatArray:
         """Project box units (..., d) to (..., 2)."""
@@ -149,7 +161,8 @@ def project(view: View, words: Words, unit: Points) -> Projection:
         )
         for i in columns
     ]
-    if d == 1:  # one feature is drawn along a strip; height has no meaning
+    # A single feature is drawn along a strip, whose height has no meaning.
+    if d == 1:
         axes.append(Axis("", "", view_range, (0.0, 1.0), ticks=False, ends=(0.0, 1.0)))
     offset = np.array([0.0, 0.5 if d == 1 else 0.0])
     return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=False, corners=CORNERS)
@@ -161,7 +174,7 @@ def edges_of(corners: FloatArray) -> FloatArray:
 
 
 def spread(unit: Points, projection: Projection) -> FloatArray:
-    """Return where to draw the records (n, 2); a single feature's are spread evenly over the strip's height."""
+    """Return the drawn places (n, 2) of the records; a single feature's spread evenly over the strip's height."""
     places = projection(unit)
     if projection.d == 1:
         places[:, 1] = np.modf(GOLDEN * np.arange(1, len(places) + 1))[0]
@@ -179,7 +192,8 @@ def _turned(view: View, words: Words) -> Projection:
     # The same for all angles, so that turning does not change the scale: a cube's half diagonal and some room.
     view_range = (0.5 - SOLID_REACH, 0.5 + SOLID_REACH)
     ways = []
-    for i in features:  # an arrow shows where an axis grows; a dot, that it points at the reader
+    # An arrow shows the direction in which a feature grows. A dot shows that it points at the reader.
+    for i in features:
         eighth = round(float(np.arctan2(matrix[i][1], matrix[i][0])) / (np.pi / 4.0)) % 8
         ways.append(f"{'·' if np.hypot(*matrix[i]) < 0.1 else '→↗↑↖←↙↓↘'[eighth]} {words.feature_names[i]}")
     axes = Axis("   ".join(ways), "", view_range, ticks=False), Axis("", "", view_range, ticks=False)
@@ -192,7 +206,8 @@ def _principal(unit: Points) -> Projection:
     values, vectors = algebra.eigen(algebra.product(centered.T, centered))
     matrix = vectors[:, ::-1][:, :2].copy()  # (d, 2)
     strongest = np.abs(matrix).argmax(axis=0)
-    matrix *= np.sign(matrix[strongest, [0, 1]])  # an eigenvector's sign is arbitrary; this one is reproducible
+    # An eigenvector's sign is arbitrary; this choice is reproducible.
+    matrix *= np.sign(matrix[strongest, [0, 1]])
     offset = 0.5 - 0.5 * matrix.sum(axis=0)
     places = offset + _seen(unit, matrix) if len(unit) else np.array([[0.0, 0.0], [1.0, 1.0]])
     low, high = places.min(axis=0), places.max(axis=0)
@@ -221,10 +236,13 @@ OUTLINES: dict[int, tuple[tuple[int, ...] | None, ...]] = {
         *(end for x, y in SQUARE[1:4] for end in (None, (x, y, 0), (x, y, 1))),
     ),
 }
-CUTS = {1: ((),), 2: ((0,), (1,)), 3: SQUARE}  # the same for a cut, in the features that it leaves whole
-HALF = 1.1774  # standard deviations that half of a normal distribution's draws in a plane stay within
+# Outlines of a cut, in the features that it does not cut.
+CUTS = {1: ((),), 2: ((0,), (1,)), 3: SQUARE}
+# Radius in standard deviations around half of a normal distribution's draws in a plane.
+HALF = 1.1774
 _TURN = np.linspace(0.0, 2.0 * np.pi, 41)
-CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)  # (p, 2), of radius 1
+# (p, 2), of radius 1.
+CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,14 +328,17 @@ class Plane:
 PLACES: dict[Kind, tuple[str, ...]] = {
     Kind.POINTS: ("xy",),
     Kind.MARKS: ("xy",),
-    Kind.CIRCLES: ("center",),  # a ball: its radius is the same from everywhere
+    # The center of a ball, whose radius is the same from every side.
+    Kind.CIRCLES: ("center",),
     Kind.LINES: ("xy",),
     Kind.TRAILS: ("xy",),
     Kind.SEGMENTS: ("ends",),
     Kind.ARROWS: ("tail", "head"),
 }
-DEPTH = "_depth"  # what is added to an array's name
-MIDDLE = "_middle"  # of a closed outline: across, up and depth
+# Suffix of an array's name.
+DEPTH = "_depth"
+# Suffix for the middle of a closed outline: across, up and depth.
+MIDDLE = "_middle"
 # Beginnings of the names of outlines that always face the reader: only their middles turn, until they are drawn again.
 FACING = ("half of the noise", "Perturbation area", "half land", "9 in 10 land", "Noise distance r")
 
@@ -336,10 +357,12 @@ def with_depth(scene: Scene, above: Scene, view: View) -> Scene:
     for layer, other in zip(scene.layers, above.layers, strict=True):
         depths: dict[str, AnyArray] = {}
         if layer.name.startswith(FACING) and layer.kind is Kind.LINES:
-            here, there = (one.arrays["xy"][..., :-1, :].mean(axis=-2) for one in (layer, other))  # the last: the first
+            # The last point repeats the first.
+            here, there = (one.arrays["xy"][..., :-1, :].mean(axis=-2) for one in (layer, other))
             depths[f"xy{MIDDLE}"] = np.ascontiguousarray(np.concatenate([here, there[..., 1:]], axis=-1))
         else:
-            for name in PLACES.get(layer.kind, ()):  # up, of each end where there are two
+            # Up in the view from above, for both ends if there are two.
+            for name in PLACES.get(layer.kind, ()):
                 depths[f"{name}{DEPTH}"] = np.ascontiguousarray(other.arrays[name][..., 1::2])
         layers.append(replace(layer, arrays={**layer.arrays, **depths}) if depths else layer)
     return replace(scene, layers=tuple(layers), solid=(float(view.yaw), float(view.pitch)))

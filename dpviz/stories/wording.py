@@ -1,7 +1,7 @@
-"""Words that the findings of all methods share: numbers as words, and what a proof leaves of an attacker's doubt.
+"""Words that the findings of all methods share: numbers as words, and the doubt that a proof leaves an attacker.
 
-A finding is one sentence in the largest type of a page. It holds no exact digits, and it follows from what was measured
-of the run: how much was found, and how often an attacker can be right where that is proved.
+A finding is one sentence in the largest type of a page. It has no exact digits, and it follows from measurements of the
+run: how much the method found, and how often an attacker can be right, if that is proved.
 """
 
 import math
@@ -11,20 +11,24 @@ from dpviz.core import Claim, attacker_odds
 from dpviz.core.limits import number
 from dpviz.stories.panel import WHOLE_LIMIT
 
-MOST_CHARACTERS, MOST_WORDS = 68, 16  # of a finding: two lines
-HIDDEN_LIMIT, ROOM_LIMIT = 60.0, 75.0  # times in 100 that an attacker is right at most; our choice
+# Limits of a finding, which has two lines.
+MOST_CHARACTERS, MOST_WORDS = 68, 16
+# Times in 100 that an attacker is right at most. Our choice.
+HIDDEN_LIMIT, ROOM_LIMIT = 60.0, 75.0
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-KILOMETER = 1000.0  # meters
-LONGEST_UNIT = 6  # characters that a line has room for
+KILOMETER = 1000.0  # m
+# Characters that a line has room for.
+LONGEST_UNIT = 6
 
 
 class Doubt(Enum):
-    """What a proof leaves of an attacker's doubt, as the end of a finding."""
+    """The doubt that a proof leaves an attacker, as the end of a finding."""
 
     HIDDEN = ", and nobody stands out"
     ROOM = ", and attackers stay in doubt"
     LITTLE = ", and little doubt remains"
-    GONE = "; almost nobody is protected"  # the attacker can be right over 99 times in 100
+    # The attacker can be right over 99 times in 100.
+    GONE = "; almost nobody is protected"
     UNPROVED = ", but no limit is proved"
 
     def ends(self, said: str) -> str:
@@ -43,7 +47,7 @@ _SHORT = {
 
 
 def doubt_left(claim: Claim | None, length: float = 1.0) -> Doubt:
-    """Return what a proved claim leaves of doubt, None being no claim; `length` is what ε per distance is read for."""
+    """Return the doubt that a proved claim leaves; None is no claim. An ε per distance is read for `length`."""
     if claim is None:
         return Doubt.UNPROVED
     odds = attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.delta)
