@@ -140,7 +140,7 @@ def guess_noisy(release: ZonesRelease, epsilon: float, others: Points) -> FloatA
 def guess_published(
     release: ZonesRelease, box: Box, others: Points, *, zones: bool
 ) -> tuple[Segment | None, FloatArray | None]:
-    """Return the places that the paper's release leaves for the record, and the one (d,) of them that fits the zones.
+    """Return the record's places that the paper's release allows, and the one (d,) that fits the zones.
 
     `zones`: theirs are of the past, and tell the mean. Either is None where the release does not tell it.
     """

@@ -67,7 +67,7 @@ TERMS = (
 
 
 def no_budget(_: float) -> str:
-    """Say what epsilon does where there is no privacy."""
+    """Say that epsilon changes nothing if there is no privacy."""
     return "Lloyd has no budget: ε changes nothing here."
 
 
@@ -88,13 +88,13 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
     terms = TERMS
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:
-        """Return what the stops show, in public words."""
+        """Return the text of the stops, in public words."""
         return _start_words(self.release), LLOYD_PHASES, "The last noisy means are released."
 
     def step_layers(
         self, stage: Stage, start: Centers, *, rng: np.random.Generator
     ) -> tuple[Sequence[Layer], Sequence[Layer]]:
-        """Return how far noise usually goes, and the exact moves."""
+        """Return the layers of the noise's typical size, and of the exact moves."""
         del start, rng
         return layers.error_layers(*self.noise_scales, self.release.path, stage), [_exact_moves(self.steps, stage)]
 
@@ -104,7 +104,7 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         return mean[-1], NoisySteps(mean, self.release.path, clock.during("mean", "noise"), clock.during("noise"))
 
     def own_facts(self) -> tuple[Fact, ...]:
-        """Return how many iterations there are, and how many clusters look empty; public."""
+        """Return the number of iterations, and the number of clusters that look empty. Public."""
         n_empty = int(np.isnan(self.noise_scales[0][-1]).sum())
         why = "Their last noisy count was too small to tell from an empty cluster's: their center stayed."
         return (
@@ -113,7 +113,7 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         )
 
     def alt(self) -> str:
-        """Return what is drawn, from public parameters and the release alone."""
+        """Describe the picture from public parameters and the release alone."""
         return (
             f"{self.words.title}: {self.params.n_clusters} cluster centers over "
             f"{counted(len(self.release.path), 'iteration')} of Lloyd's algorithm with noise. "
@@ -128,7 +128,8 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         are not released.
         """
         rows = (*(step.noisy_counts for step in self.steps[:-1]), self.release.noisy_counts)
-        counts = np.stack([row for row in rows if row is not None])  # all of them: only Lloyd's own run has none
+        # Every row has counts, because only Lloyd's own run has none.
+        counts = np.stack([row for row in rows if row is not None])
         of_counts = np.array(noise_scales(self.result, Purpose.COUNTS))[:, None]
         of_sums = np.array(noise_scales(self.result, Purpose.SUMS))[:, None]
         large = counts >= np.maximum(1.0, EMPTY_SCALES * of_counts)
@@ -137,7 +138,7 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
 
 
 class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
-    """Lloyd's own run: nothing of it is private, and all of it is the curator's."""
+    """Lloyd's own run, of which nothing is private. Curator only."""
 
     terms = TERMS
     scene = ExactScene
@@ -145,7 +146,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
 
     @property
     def lede(self) -> str:
-        """What it is for, and who the points are; public."""
+        """The purpose of the run, and what its points are. Public."""
         return f"{self.points_are} The centers are exact: **nothing** may be published."
 
     def finding(self) -> Sentence:
@@ -156,7 +157,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         )
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:
-        """Return what the stops show, in public words."""
+        """Return the text of the stops, in public words."""
         end = "The true averages are the result: nothing of it is private."
         return _start_words(self.release), EXACT_PHASES, end
 
@@ -173,27 +174,27 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         return None, None
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return nothing: there is no noise."""
+        """Return no ensembles, because there is no noise."""
         del view
         return None, None
 
     def own_facts(self) -> tuple[Fact, ...]:
-        """Return how many iterations there were: exact, so the curator's."""
+        """Return the number of iterations. Curator only, because it is exact."""
         converged = self.steps[-1].outcome == "converged"
         why = "Until no record changes its cluster." if converged else "Stopped at the most allowed."
         return (Fact("Iterations", str(len(self.release.path)), why, False),)
 
     def risk(self) -> tuple[Fact, ...]:
-        """Return what an attacker can do; public."""
+        """Return the attacker's odds, which have no limit. Public."""
         return (Fact("Attacker is right", "no limit", "No noise: every number here is exact.", True),)
 
     def alt(self) -> str:
-        """Return what is drawn without any place: nothing of this run is public."""
+        """Describe the picture without any place, because nothing of this run is public."""
         of = "cluster centers of Lloyd's algorithm, which is not private"
         return f"{self.words.title}: {self.params.n_clusters} {of}."
 
     def public_caption(self) -> str:
-        """Return what the public sees."""
+        """Return the caption for the public."""
         return "Nothing of this run is private: the public sees the box and a public start, and nothing else."
 
 
@@ -209,7 +210,8 @@ def _exact_moves(steps: tuple[LloydStep, ...], stage: Stage) -> Layer:
 
 # EUGkM: exact counts of cells, noisy counts, then k-means on the cells, which sees no record any more.
 
-N_STOPS = 5  # of the k-means that the scrubber has: how many steps it took is not part of the release
+# Number of k-means stops of the scrubber. The release does not include the number of steps.
+N_STOPS = 5
 STOPS = tuple(f"stop {i + 1}" for i in range(N_STOPS))
 GRID_NOTE = " Shades are square roots of counts, which are summed over features that are not shown."
 
@@ -230,7 +232,7 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
-        """Return Lloyd's run from the sphere packing of the start's seed, of seed 0 without one: the curator's.
+        """Return Lloyd's run from the sphere packing of the start's seed, or of seed 0. Curator only.
 
         Epsilon does not change it: a page can keep it.
         """
@@ -240,7 +242,7 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
 
     @cached_property
     def walk(self) -> tuple[FloatArray, FloatArray]:
-        """The iterations (N_STOPS,) at the scrubber's stops, and their centers (N_STOPS, k, d): the curator's."""
+        """The iterations (N_STOPS,) at the scrubber's stops, and their centers (N_STOPS, k, d). Curator only."""
         path = np.stack([self.steps[0].previous_centers, *(step.released_centers for step in self.steps)])
         iterations = np.rint(np.linspace(0, len(self.steps), N_STOPS)).astype(np.intp)
         return iterations.astype(np.float64), path[iterations]
@@ -258,7 +260,7 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
         return Stops(frames)
 
     def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
-        """Return what is drawn, from back to front; the world's from the noisy grid and the released centers alone."""
+        """Return the layers from back to front; public layers follow from the noisy grid and the released centers."""
         del rng
         clock, plane, labels, (_, path) = stage.clock, stage.projection, self.nonprivate_labels, self.walk
         walking = {clock.frame(0, stop): i for i, stop in enumerate(STOPS)}
@@ -296,18 +298,18 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
         )
 
     def alt(self) -> str:
-        """Return what is drawn, from public parameters and the release alone."""
+        """Describe the picture from public parameters and the release alone."""
         return (
             f"{self.words.title}: {self.params.n_clusters} cluster centers on a grid of "
             f"{len(self.release.noisy_cell_counts)} noisy counts. Released centers at {self.places}."
         )
 
     def caption(self, plane: Projection) -> str:
-        """Return what the colors mean to the curator."""
+        """Return the meaning of the colors for the curator."""
         return plane_caption(plane, COLORS, COLORS) + ("" if plane.nonprivate else GRID_NOTE)
 
     def public_caption(self) -> str:
-        """Return what the colors mean to the public."""
+        """Return the meaning of the colors for the public."""
         return f"{PUBLIC_CAPTION}{GRID_NOTE}"
 
 

@@ -30,9 +30,12 @@ from dpviz.ui.show import Screen, Slider, unreleased
 
 KNOBS = {knob.name: knob for knob in knobs(Params)}
 MODES = dict(KNOBS["mode"].choices)
-FAMILY = tuple(name for name in BASELINES if name in METHODS)  # a baseline may belong to another page
-STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "dplloyd", "fastlloyd")  # the start is a choice
-COMMON = ("n_clusters", "epsilon", "start")  # knobs that methods share
+# A baseline may belong to another page.
+FAMILY = tuple(name for name in BASELINES if name in METHODS)
+# Methods that offer a choice of the start.
+STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "dplloyd", "fastlloyd")
+# Knobs that methods share.
+COMMON = ("n_clusters", "epsilon", "start")
 PAPER_RANGE = (
     (0.1, "paper's least", "The least ε per step of the paper's experiments."),
     (1.0, "paper's most", "The largest ε per step of the paper's experiments."),
@@ -78,8 +81,10 @@ ATTACK_HEIGHT = 440
 DOTS_HEIGHT = 230
 BATCH = 10
 ATTACKS = {"noisy": 50, "published": 20}
-MOST_FEATURES = 8  # in the table of digits
-NO_LIMIT = {  # of what is no release of a proved mode: the limit beside the slider is on the same screen
+# Largest number of features in the table of digits.
+MOST_FEATURES = 8
+# Attacked releases that no proved mode makes. The limit beside the slider is on the same screen.
+NO_LIMIT = {
     "exact": "No limit holds for this attack: exact centers and counts have no noise.",
     "published": "No limit holds for this attack: nothing is proved of what the paper publishes.",
 }
@@ -97,7 +102,7 @@ NO_ATTACK = "The attack is shown on an exact record: the curator sees it, you do
 
 
 def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
-    """Return (parameter, knob) of what only this baseline has; the knob's name carries the method's."""
+    """Return (parameter, knob) for the knobs that only this baseline has. Their names start with the method's."""
     if method not in FAMILY:
         return ()
     pairs = [(knob.name, knob) for knob in knobs(BASELINES[method].Params) if knob.name not in COMMON]
@@ -108,7 +113,7 @@ def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
 
 
 def attacker_of_picture(epsilon: float) -> str:
-    """Say what a proved epsilon allows an attacker of the picture's own release, while another one is attacked."""
+    """Say what a proved epsilon allows an attacker of the picture's own release while a different one is attacked."""
     return attacker(attacker_odds(epsilon), "In the picture's noisy release")
 
 
@@ -145,7 +150,8 @@ class ConvergentKMeansPage(MethodPage):
         self.values["n_clusters"] = groups.control(self.frame.source, KNOBS["n_clusters"])
         if self.mode == "published":
             controls.log_slider(KNOBS["epsilon_counts"], note=count_noise)
-        self.counts = float(state.value(KNOBS["epsilon_counts"]))  # read here: runs ahead of the page have no session
+        # Read here, because runs ahead of the page have no session.
+        self.counts = float(state.value(KNOBS["epsilon_counts"]))
         value = controls.control if self.mode in ("published", "both") else state.value
         self.orientation = value(KNOBS["orientation"])
         value = controls.control if self.mode in STARTED else state.value
@@ -161,7 +167,7 @@ class ConvergentKMeansPage(MethodPage):
         return self.frame.source.suited(self.knobs["n_clusters"])
 
     def note(self) -> Callable[[float], str]:
-        """Return what says in words what a value of the slider means."""
+        """Return the function that describes a value of the slider in words."""
         if self.mode == "lloyd":
             return no_budget
         if self.values["start"] == "records" or self.frame.source.dataset.bounds_from_data:
@@ -216,7 +222,8 @@ class ConvergentKMeansPage(MethodPage):
         if self.mode == "lloyd":
             values["start"] = (
                 "packing" if values["start"] == "private" else values["start"]
-            )  # no epsilon pays for seeds
+                # No epsilon pays for seeds.
+            )
         else:
             values["epsilon"] = epsilon
         params = baseline.Params(**values)
@@ -271,7 +278,7 @@ class ConvergentKMeansPage(MethodPage):
         screen.show_pair(runs)
 
     def tabs(self) -> dict[str, Callable[[], None]]:
-        """Return what draws each tab."""
+        """Return the function that draws each tab."""
         return {
             **super().tabs(),
             "play": lambda: many_runs.over(self.frame, self.request, self.budget, self.noise, self.view),
@@ -279,7 +286,7 @@ class ConvergentKMeansPage(MethodPage):
         }
 
     def worlds(self) -> WorldsTab:
-        """Return what two worlds are told apart by; the plan of a run follows a released number."""
+        """Return the settings of the two-worlds tab. The plan of a run follows a released number."""
         return WorldsTab(self.current_request, planned=False)
 
     @st.fragment

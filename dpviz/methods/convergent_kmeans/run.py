@@ -28,7 +28,8 @@ from dpviz.stories.spending import noise_scales
 from dpviz.stories.stage import Clock, Stage, Stops, stack
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
 
-ZONE_EXPONENT = 0.303  # of epsilon: the score varies by at most 1.2105 in a zone, and the exponent is a quarter of it
+# Factor of epsilon: the score varies by at most 1.2105 in a zone, and the exponent is a quarter of that.
+ZONE_EXPONENT = 0.303
 TERMS = (
     (
         "Colors",
@@ -116,7 +117,7 @@ MORE_FEATURES = "Zones are balls in all of them, drawn with their true radius."
 
 
 def plane_caption(plane: Projection, two: str, more: str) -> str:
-    """Return what is drawn, from public facts only: `two` is said of two features, `more` of two out of more."""
+    """Return the caption from public facts only: `two` for two features, `more` for two out of more features."""
     if plane.nonprivate:
         return CURATORS_PLANE
     if plane.d == 1:
@@ -131,12 +132,12 @@ def variation(epsilon: float) -> str:
 
 
 def count_noise(epsilon: float) -> str:
-    """Say what epsilon_0 does to a count."""
+    """Say how much epsilon_0 changes a count."""
     return f"Each final count is off by about {number(1.0 / epsilon)} records."
 
 
 def over_counts(noisy_counts: Counts, sums: FloatArray, _fallback: Centers) -> Centers:
-    """Return what published mode releases of sums (k, d) from the box's low corner."""
+    """Return the centers that published mode releases for sums (k, d) from the box's low corner."""
     return np.clip(sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
 
 
@@ -150,10 +151,12 @@ class FamilyRun(CentersRun[I_co, IS_co]):
     The family's methods override the words of the stops and the facts, and the layers of a step.
     """
 
-    reference_group = "k-means family"  # a page computes Lloyd's run once for all of them
+    # A page computes Lloyd's run once for the whole family.
+    reference_group = "k-means family"
     spending_unit = "iteration"
     scene = Scene
-    ink: ClassVar[Ink] = RELEASED  # of the centers on the way
+    # Ink of the centers at each iteration.
+    ink: ClassVar[Ink] = RELEASED
 
     @classmethod
     def reference_key(cls, params: Any, result: object) -> tuple[object, ...]:
@@ -163,14 +166,14 @@ class FamilyRun(CentersRun[I_co, IS_co]):
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: object = None) -> LloydRun:
-        """Return Lloyd's run from the method's start: the curator's. A private one moves with ε, its packing not."""
+        """Return Lloyd's run from the method's start, or from a private start's packing. Curator only."""
         del params
         packing = result.release.start_packing
         start = result.trace[0].previous_centers if packing is None else packing
         return lloyd(unit_records(points, words.box), start)
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:
-        """Return where centers start unless seeds say so, what each phase does, and what is released; public."""
+        """Return the words for the start (unless seeds replace it), for each phase and for the release. Public."""
         raise NotImplementedError
 
     def own_facts(self) -> tuple[Fact, ...]:
@@ -180,11 +183,11 @@ class FamilyRun(CentersRun[I_co, IS_co]):
     def step_layers(
         self, stage: Stage, start: Centers, *, rng: np.random.Generator
     ) -> tuple[Sequence[Layer], Sequence[Layer]]:
-        """Return what is drawn of the steps, below and above the centers' path, which begins at `start` (k, d)."""
+        """Return the layers of the steps, below and above the centers' path, which begins at `start` (k, d)."""
         raise NotImplementedError
 
     def true_averages(self, stage: Stage) -> tuple[Centers | None, ground.NoisySteps | None]:
-        """Return the exact averages behind the release, and those on the way, if noise moves them: the curator's."""
+        """Return the exact averages behind the release and at each step, if noise moves them. Curator only."""
         raise NotImplementedError
 
     @property
@@ -204,7 +207,7 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         return Stops((Frame("Start", start), *iterations, Frame("Release", end)))
 
     def noise_growth(self, times: FloatArray) -> FloatArray | None:
-        """Return how many times larger the noise is at `times` this ε: by its iterations, if they follow ε; public."""
+        """Return the noise's growth at `times` this ε. It follows the iterations if these depend on ε. Public."""
         params, release = self.params, self.release
         planned = params.n_iterations is not None or isinstance(params, FixedParams)
         if planned or release.start_packing is not None:
@@ -213,7 +216,7 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         return center_facts.su_growth(release, params.epsilon, times, self.words.box.d, most)
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return what the last noise could have done, the curator's; where the true averages could be, public."""
+        """Return draws of the last noise (curator only), and of the true averages (public)."""
         del view
         last, seeded = self.steps[-1], self.release.start_packing is not None
         exact = (last.nonprivate_counts, last.nonprivate_mean, last.previous_centers)
@@ -226,25 +229,25 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         return CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, self.nonprivate_cost]), clock.when)
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are: exact, so the curator's."""
+        """Return how good the released centers are. Curator only, because these facts are exact."""
         start = center_facts.SAME_START if self.release.start_packing is None else center_facts.PACKED_START
         return (*self.cost_facts(start), *self.own_facts(), self.lloyd_fact)
 
     def public_notices(self) -> tuple[str, ...]:
-        """Return what has to be said beside this run's guarantee; public."""
+        """Return the notices that go with this run's guarantee. Public."""
         noise = center_facts.last_noise(self.result, Purpose.SUMS)
         return center_facts.drowned(noise, self.release, self.words.box.d)
 
     def caption(self, plane: Projection) -> str:
-        """Return what the colors mean to the curator."""
+        """Return the meaning of the colors for the curator."""
         return plane_caption(plane, COLORS, COLORS)
 
     def public_caption(self) -> str:
-        """Return what the colors mean to the public."""
+        """Return the meaning of the colors for the public."""
         return PUBLIC_CAPTION
 
     def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
-        """Return what is drawn, from back to front; the world's from the release and its events alone."""
+        """Return the layers from back to front; public layers follow from the release and its events alone."""
         release, trace, clock = self.release, self.steps, stage.clock
         start = trace[0].previous_centers if release.start is None else release.start
         of_start = ground.start_seen(release.start, release.start_packing)
@@ -278,20 +281,21 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
 
     @property
     def repaired(self) -> bool:
-        """Whether the zones stand on noisy means."""
+        """Whether the zones are based on noisy means."""
         return self.params.mode == "repaired"
 
     @cached_property
     def zone_means(self) -> ZoneMeans:
-        """What the zones stand on, from the release where it holds it."""
+        """The means under the zones, from the release if it has them."""
         return ZoneMeans.from_run(self.release, self.steps)
 
     def own_facts(self) -> tuple[Fact, ...]:
-        """Return how many iterations there were, and why they ended."""
+        """Return the number of iterations, and the reason why they ended."""
         future = self.params.orientation == "future"
         # Public in repaired mode, so it follows from the release; a future round is two Lloyd steps.
         rounds = len(self.release.zone_radii) * (2 if future else 1)
-        why_stopped = {  # in repaired mode, the reason never depends on the records
+        # In repaired mode, the reason never depends on the records.
+        why_stopped = {
             "planned": "The number is fixed before the first iteration.",
             "converged": "Assignments repeat.",
             "still": "No center moves farther than the tolerance.",
@@ -302,7 +306,7 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
         return (Fact("Iterations", str(rounds), why_stopped, self.repaired),)
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are: exact, so the curator's."""
+        """Return how good the released centers are. Curator only, because these facts are exact."""
         facts, last = list(super().utility()), self.steps[-1]
         if self.params.orientation == "future":
             leaving = 100.0 * float(np.mean([step.leaves_convergent_zone for step in self.steps]))
@@ -318,12 +322,12 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
         return tuple(facts)
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:
-        """Return what the stops show, in public words."""
+        """Return the text of the stops, in public words."""
         start = "The first centers are some of the records." if self.params.start == "records" else PACKED
         return start, DETAILS if self.repaired else PUBLISHED_DETAILS, RELEASE_DETAILS[self.params.mode]
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return what the last noise could have done, the curator's; where the true averages could be, public.
+        """Return draws of the last noise (curator only), and of the true averages (public).
 
         Published mode adds noise to counts alone and does not release them: what it says of the means is the red ray.
         """
@@ -339,7 +343,7 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
         ), None
 
     def alt(self) -> str:
-        """Return what is drawn, from public parameters and the release alone."""
+        """Describe the picture from public parameters and the release alone."""
         return (
             f"{self.words.title}: {counted(self.params.n_clusters, 'cluster center')} over "
             f"{counted(self.clock.n_steps, 'iteration')} of convergent k-means, "
@@ -348,11 +352,11 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
         )
 
     def caption(self, plane: Projection) -> str:
-        """Return what the colors mean to the curator."""
+        """Return the meaning of the colors for the curator."""
         return plane_caption(plane, CAPTION, MORE_FEATURES)
 
     def public_caption(self) -> str:
-        """Return what the colors mean to the public."""
+        """Return the meaning of the colors for the public."""
         return f"{PUBLIC_CAPTION} Zones may reach outside the box."
 
     def step_layers(

@@ -17,24 +17,40 @@ from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import Plane
 
 PHASES = ("score", "choose", "count")
-MOST_WEIGHED = 4_000_000  # candidates over all nodes; more would keep the slider waiting
-PICK = "node"  # of layers whose mark i is node i
-WIDEST = 0.5  # box widths; a wider ellipse of a turned picture says only "anywhere"
-DASH = 0.045  # box widths: how long a refused cut is drawn
-TINT = 0.09  # opacity of a cell
+# Candidates over all nodes. More would keep the slider waiting.
+MOST_WEIGHED = 4_000_000
+# Name of layers whose mark i is node i.
+PICK = "node"
+# Box widths. A wider ellipse of a turned picture says only "anywhere".
+WIDEST = 0.5
+# Drawn length of a refused cut, box widths.
+DASH = 0.045
+# Opacity of a cell.
+TINT = 0.09
 
 # The ribbons: along the edge of a box, how likely a cut was at each place.
-PARTS = 64  # of an edge: candidates of one part add up
-HIGHEST = 0.09  # box widths: a ribbon where a cut is certain
-BEND = 0.33  # heights go by the chance to this power: what is unlikely is still seen
-LEAST_SHARE = 0.02  # of the chance: an edge with less has no ribbon
-LOWEST = 0.0015  # box widths: what is lower is not drawn
-MOST_RIBBONS = 32  # in one frame, those of the first levels first
-N_DRAWS = 20  # of the choice's noise, around the ribbons
-MOST_TREMBLING = 8  # ribbons that the draws are shown around
-DRAW_PARTS = 40  # of an edge, for the draws
-FAINT = 0.25  # opacity of a draw
-SMOOTH = 3  # parts to either side that a draw is averaged over
+# Number of parts of an edge. The chances of candidates in one part add up.
+PARTS = 64
+# Height of a ribbon where a cut is certain, box widths.
+HIGHEST = 0.09
+# Exponent of heights as a function of the chance, so that unlikely cuts are still visible.
+BEND = 0.33
+# Share of the chance. An edge with less has no ribbon.
+LEAST_SHARE = 0.02
+# Smallest height that is drawn, box widths.
+LOWEST = 0.0015
+# Number of ribbons in one frame, the first levels' first.
+MOST_RIBBONS = 32
+# Number of draws of the choice's noise around the ribbons.
+N_DRAWS = 20
+# Number of ribbons with draws around them.
+MOST_TREMBLING = 8
+# Number of parts of an edge for the draws.
+DRAW_PARTS = 40
+# Opacity of a draw.
+FAINT = 0.25
+# Number of parts on either side over which a draw is averaged.
+SMOOTH = 3
 
 
 def clock_of(cells: Cells) -> Clock:
@@ -118,7 +134,8 @@ def _cut_layers(subsets: Subsets, tries: Sequence[LevelStep], plane: Plane, stag
     lines, counted = clock.during("choose"), clock.during("count")
     before = clock.during("score", "choose", offset=-1)
     last = {clock.release: cells.n_levels - 1}
-    still = before | counted | (last if plane.flat else {})  # in a turned picture outlines of cells take their place
+    # In a turned picture, outlines of cells replace the lines in the last frame.
+    still = before | counted | (last if plane.flat else {})
 
     # The best-scored cut of each tried node: exact, so the curator's.
     axes, positions = np.full(len(cells.axes), -1), np.full(len(cells.axes), np.nan)
@@ -253,15 +270,17 @@ def _release_layers(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Edge(Confidential):
-    """How likely a cut was along one edge of a box: exact, so the curator's."""
+    """The chance of a cut along one edge of a box. Curator only, because it is exact."""
 
     split: SplitTrace
-    across: int  # which of the drawn features
-    nonprivate_chance: FloatArray  # (PARTS,) from the edge's low end
+    # Index among the drawn features.
+    across: int
+    # (PARTS,) from the edge's low end.
+    nonprivate_chance: FloatArray
 
 
 def _chance_layers(levels: Sequence[LevelStep], plane: Plane, stage: Stage) -> list[Layer]:
-    """Ribbons of how likely a cut was, on the edges of the boxes: of those that are cut in a level, at the end of all.
+    """Draw ribbons of the chance of a cut on the edges of boxes: those cut in a level, and at the end all of them.
 
     Around the last ones, lines show N_DRAWS draws of the noise that the choice adds to its scores, from public seeds.
     They are draws of its law, none of them this run's.

@@ -30,7 +30,8 @@ TREE_HEIGHT = 430
 STRIP_HEIGHT = 165
 HEAT_HEIGHT = 430
 K_HEIGHT = 260
-BATCH = 10  # runs of one job
+# Runs of one job.
+BATCH = 10
 CUT_AXIS = "The feature that was cut"
 PUBLIC_QUALITY = "Quality is measured on the exact records. The curator sees it; you do not."
 _LOOKED = "dpviz:dpm-looked"
@@ -84,7 +85,8 @@ NODE = Knob(
 ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown.", 0, 50, 0, 50)
 
 
-LEAST, MOST = 0.01, 0.97  # of a share: every step reads the records, so that none is 0
+# Bounds of a share. Every step reads the records, so no share is 0.
+LEAST, MOST = 0.01, 0.97
 _LOCKED = "dpviz:locked-shares"
 SHARE_WORDS = {
     "interval": ("Interval size", "How fine the grid of candidates is. A little is enough."),
@@ -108,7 +110,8 @@ LOCKS = {
     name: Knob(f"lock_{name}", "bool", False, f"Lock {label.lower()}", "It stays when another share is moved.")
     for name, (label, _) in SHARE_WORDS.items()
 }
-LINKED = ("calibration", "t", "q", "emptiness_weight")  # knobs of the parameters, as the link has them
+# Knobs of the parameters, in the order of the link.
+LINKED = ("calibration", "t", "q", "emptiness_weight")
 OWN = (LEVELS, POWER, PUBLIC_N, NODE, ALONG)
 
 
@@ -121,13 +124,14 @@ class DPMPage(MethodPage):
     tab = TAB
 
     def draw_first(self) -> None:
-        """Draw the choice between ours and the paper's."""
+        """Draw the choice between the repaired and the published calibration."""
         self.values["calibration"] = controls.control(self.knobs["calibration"])
 
     def draw_knobs(self) -> None:
         """Draw score, shares, depth and δ."""
         dataset = self.frame.source.dataset
-        if state.value(ALONG) > dataset.d:  # here: the tab would run the page again, and its messages be lost
+        # Reset it here, because the tab would run the page again and lose its messages.
+        if state.value(ALONG) > dataset.d:
             state.remember(ALONG, ALONG.default)
         with st.expander("Score of a cut"):
             for name, text in HELP.items():
@@ -149,7 +153,7 @@ class DPMPage(MethodPage):
         return {"chosen": self.node}
 
     def note(self) -> Callable[[float], str]:
-        """Return what says in words what a value of the slider means."""
+        """Return the function that describes a value of the slider in words."""
         dataset = self.frame.source.dataset
         if dataset.bounds_from_data:
             return center_facts.not_established
@@ -170,11 +174,11 @@ class DPMPage(MethodPage):
             two_worlds.follow_click(self.frame, picture)
 
     def tabs(self) -> dict[str, Callable[[], None]]:
-        """Return what draws each tab."""
+        """Return the function that draws each tab."""
         return {**super().tabs(), "inside": self.inside, "many": self.many, "quality": self.quality}
 
     def worlds(self) -> WorldsTab:
-        """Return what two worlds are told apart by; the plan of a run follows a released number."""
+        """Return the settings of the two-worlds tab. The plan of a run follows a released number."""
         return WorldsTab(self.current_request, planned=False)
 
     @st.fragment
@@ -194,7 +198,8 @@ class DPMPage(MethodPage):
             node = controls.picked(NODE, ["All records", *(f"Subset {i}" for i in range(1, len(run.cells.axes)))])
             names = (CUT_AXIS, *run.words.feature_names)
             feature = controls.picked(ALONG, names) if run.words.box.d > 1 else 0
-            if st.session_state.get(_LOOKED) != looked_into():  # this fragment has moved it: the picture follows
+            # This fragment has moved the subset, and the picture must follow.
+            if st.session_state.get(_LOOKED) != looked_into():
                 state.run_again()
             title = f"Subset {node}" if node else "All records"
             panel.side(panel.facts(title, run.node_facts(), public=self.frame.public))
@@ -269,7 +274,7 @@ class DPMPage(MethodPage):
 
     @st.fragment
     def draw_quality(self) -> None:
-        """Draw the table: the curator's."""
+        """Draw the table of quality. Curator only."""
         if state.is_blank():
             return
         run = self.run()
@@ -321,7 +326,8 @@ def draw_shares() -> Shares | None:
         if controls.control(WHOSE_SHARES) == "rule":
             return None
         total = math.fsum(_values().values())
-        if abs(total - 1.0) > 1e-9:  # a link's shares
+        # The shares come from a link.
+        if abs(total - 1.0) > 1e-9:
             state.report(f"The link's shares add up to {total:.3g}, but they must add up to 1: they were scaled.")
             _keep(scaled(_values()))
         for name, knob in SHARES.items():

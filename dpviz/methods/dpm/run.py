@@ -39,8 +39,10 @@ from dpviz.stories.spending import SpendingRow
 from dpviz.stories.view import Plane, View
 from dpviz.stories.wording import Doubt, in_words, opened, percent, things
 
-TIGHT = 0.8  # of the way to one center for everyone: clusters are tighter; ours
-COARSE = 0.1  # of all records: a side that may be refused for its noise is as large as a cluster; ours
+# Ratio to the distances to one center for everyone. Below it, clusters count as tighter. Our choice.
+TIGHT = 0.8
+# Share of all records. A side that may be refused for its noise is then as large as a cluster. Our choice.
+COARSE = 0.1
 TYPICAL_DELTA = 1e-5
 TERMS = (
     (
@@ -74,7 +76,8 @@ DETAILS = {
     "choose": "Chance draws one cut in each box, and its place is published.",
     "count": "Both sides are counted with noise: {made}, {refused} refused.",
 }
-RELEASED = {  # by rounds of averages
+# Texts by the number of rounds of averages.
+RELEASED = {
     1: "Each box left is a cluster. Its noisy average is published.",
     2: "Each box left is a cluster. Its average is taken twice: of all in it, then of moves within a ball around that.",
 }
@@ -84,7 +87,7 @@ LOOK = "Click a cut to look into it below."
 
 
 def allowed(epsilon: float) -> str:
-    """Say what a proved epsilon allows an attacker; delta is too small to be seen in it."""
+    """Say what a proved epsilon allows an attacker; delta is too small to show."""
     return attacker(attacker_odds(epsilon))
 
 
@@ -109,7 +112,8 @@ def _sigmas() -> tuple[FloatArray, FloatArray]:
 class DPMRun(Run[Params, TreeRelease, Step]):
     """One run of DPM: the tree of cuts, and the clusters between them."""
 
-    chosen: int = 0  # the subset that the reader looks into
+    # The subset that the reader looks into.
+    chosen: int = 0
 
     terms = TERMS
     page_fields = ("chosen",)
@@ -137,7 +141,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def published(self) -> bool:
-        """Whether it follows the paper."""
+        """Whether the run follows the paper."""
         return self.params.calibration == "published"
 
     @property
@@ -158,27 +162,27 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return tuple(step for step in self.steps if isinstance(step, LevelStep))
 
     def split(self, node: int) -> SplitTrace | None:
-        """Return the cut that was tried at a node, None where there was none; the curator's."""
+        """Return the cut that was tried at a node, None if there was none. Curator only."""
         return next((split for step in self.levels for split in step.splits if split.node == node), None)
 
     @cached_property
     def cost_ratio(self) -> float:
-        """Inertia of the released centers over k-means' with as many, at least 1: the curator's."""
+        """Inertia of the released centers over that of k-means with as many centers, at least 1. Curator only."""
         return cost_ratio(self.nonprivate_cost, self.best_cost)
 
     @cached_property
     def nonprivate_cost(self) -> float:
-        """Inertia of the released centers, box units squared: the curator's."""
+        """Inertia of the released centers, box units squared. Curator only."""
         return nonprivate_cost(self.unit, self.final, assign(self.unit, self.final))
 
     @property
     def no_data_cost(self) -> float:
-        """What as many centers cost that no record was read for, box units squared: the curator's."""
+        """Inertia of as many centers chosen without data, box units squared. Curator only."""
         return no_data_cost(self.unit, Box.cube(0.0, 1.0, self.words.box.d), self.k)
 
     @property
     def nonprivate_kmeans(self) -> LloydRun:
-        """k-means with as many centers, the best of several starts: the curator's."""
+        """k-means with as many centers, the best of several starts. Curator only."""
         return nonprivate_kmeans(self.unit, self.k)
 
     @property
@@ -188,19 +192,19 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def agreement(self) -> float | None:
-        """Adjusted Rand index of the cells with the known classes; None without any. The curator's."""
+        """Adjusted Rand index of the cells with the known classes; None without any. Curator only."""
         if self.classes is None or len(self.classes) < 2:
             return None
         return adjusted_rand(self.classes, self.last.nonprivate_labels)
 
     @property
     def n_classes(self) -> int:
-        """Number of known classes, 0 without any: the curator's."""
+        """Number of known classes, 0 without any. Curator only."""
         return int(self.shared.shape[1])
 
     @cached_property
     def shared(self) -> IntArray:
-        """How many records each cluster shares with each known class (k, m); (k, 0) without any. The curator's."""
+        """Number of records that each cluster shares with each known class (k, m); (k, 0) without any. Curator only."""
         if self.classes is None or not len(self.classes):
             return np.zeros((self.k, 0), dtype=np.intp)
         n_classes = int(self.classes.max()) + 1
@@ -220,7 +224,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def is_too_noisy(self) -> bool:
-        """Whether noise alone kept a subset whole in which most records of two known classes are: the curator's.
+        """Whether noise alone kept a subset whole that has most records of two known classes. Curator only.
 
         Its gap is as deep as one of chance is not, and was not clear beside the noise, or its noisy count was too small
         to be cut at all.
@@ -242,7 +246,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def lede(self) -> str:
-        """What it is for, and what is released; public."""
+        """The purpose of the method, and what it releases. Public."""
         return "Separate crowds where nobody is. Only **cuts and averages** are published."
 
     def finding(self) -> Sentence:
@@ -292,7 +296,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def spread_share(self) -> float:
-        """Root of the cost over that of one exact center for everyone: the curator's."""
+        """Square root of the ratio of the cost to that of one exact center for everyone. Curator only."""
         one = float(nonprivate_kmeans(self.unit, 1).nonprivate_costs[-1])
         return math.sqrt(self.nonprivate_cost / one) if one > 0 else 0.0
 
@@ -312,7 +316,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
-        """How far noise moves released averages: public; None as published.
+        """How far noise moves released averages; None in published calibration. Public.
 
         Of two averages it is the first one's, see `first_round`. That averages are moved back into their cells is left
         out. Published sums are taken in data units, from 0 on.
@@ -330,7 +334,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return replace(self.result, events=events[: len(events) + 1 - self.last.n_rounds])
 
     def noise_growth(self, times: FloatArray) -> FloatArray:
-        """Return how many times larger the averages' noise is at `times` (m,) this ε, with the same cuts: public.
+        """Return how many times larger the averages' noise is at `times` (m,) this ε, with the same cuts. Public.
 
         Where there are two rounds, the first one has sqrt(2) times the noise.
         """
@@ -363,12 +367,13 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         rows = []
         for level, tried in zip(levels.tolist(), refused.tolist(), strict=True):
             own, side = scales[level], scales[level + 1] if tried and not self.published else math.inf
-            weight = 1.0 / (1.0 + own**2 / (2.0 * side**2))  # of the own count
+            # Weight of the leaf's own count.
+            weight = 1.0 / (1.0 + own**2 / (2.0 * side**2))
             rows.append((weight * own, *([(1.0 - weight) * side] * 2 if weight < 1.0 else (0.0, 0.0))))
         return np.array(rows)
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axis of how many known clusters are found, or of the spread that is left, and the public's.
+        """Return the axes of the known clusters found (or of the spread left), and of the noise (public).
 
         The law of the cuts is secret, so that the public reads how far noise moves an average.
         """
@@ -380,14 +385,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return Strip("Clusters found", f"of {known}", "found", 0.0, float(known)), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
-        """Return how many known clusters are found, else the spread that is left, and how far noise moves averages."""
+        """Return the number of known clusters found, else the spread that is left, and how far noise moves averages."""
         public = None if self.noise_law is None else self.noise_law.measure(self.noise_growth(FACTORS))
         if self.n_classes:
             return Measure(float(self.n_found), str(self.n_found)), public
         return Measure(100.0 * self.spread_share, percent(self.spread_share)), public
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return what was found, public, and how good it is, the curator's."""
+        """Return the facts about the clusters found (public), and how good they are (curator only)."""
         tree = self.release.tree
         n_refused, n_tried = int(self.cells.refused.sum()), int(self.cells.tried.sum())
         exact = self.words.box.to_unit(self.last.nonprivate_centers)
@@ -487,7 +492,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         )
 
     def risk(self) -> tuple[Fact, ...]:
-        """Return what the guarantee allows an attacker; public."""
+        """Return the guarantee's limits on an attacker. Public."""
         return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
@@ -504,12 +509,12 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         )
 
     def nonprivate_notices(self) -> tuple[str, ...]:
-        """Return what has to be said beside this run's guarantee: exact, so the curator's."""
+        """Return the notices that go with this run's guarantee. Curator only, because they are exact."""
         said = super().nonprivate_notices()
         return (*said, AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else said
 
     def public_notices(self) -> tuple[str, ...]:
-        """Return what has to be said beside this run's guarantee; public. Published noise is in data units."""
+        """Return the notices that go with this run's guarantee. Public. Published noise is in data units."""
         if self.published:
             return ()
         return center_facts.drowned(
@@ -534,13 +539,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return tuple(sorted(rows, key=lambda row: row.column))
 
     def spending_chart(self) -> Scene:
-        """Return what each level spends, from the release's events."""
-        last = max(row.column for row in self.spending())  # after the planned levels, also where cuts ended sooner
+        """Draw the spending of each level from the release's events."""
+        # The column after the planned levels, even if cuts ended sooner.
+        last = max(row.column for row in self.spending())
         opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
         return charts.spending_chart(self.spending(), proved=self.proved, unit="level", opening=opening)
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return what stands beside the picture, by name."""
+        """Return the charts beside the picture, by name."""
         return (*self.profile_charts(), Chart("spending", self.spending_chart()))
 
     def ensembles(self, view: View) -> Ensembles:
@@ -558,7 +564,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
         """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
-        del rng  # other stories illustrate a law with draws
+        # Other stories illustrate a distribution with draws.
+        del rng
         plane, cells, clock = Plane.from_view(view, self.words), self.cells, layers.clock_of(self.cells)
         stops = [Frame("Start", "Everyone is in one box. Their number is counted with noise.")]
         for level in range(clock.n_steps):
@@ -595,7 +602,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         )
 
     def _caption(self, plane: Plane, *, public: bool) -> str:
-        """Say what is drawn, from public facts only."""
+        """Return the caption from public facts only."""
         d, n_shown = self.words.box.d, len(plane.features)
         parts = []
         if d == 1:
@@ -613,11 +620,11 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return " ".join(parts)
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
-        """Return a photograph (height, width, 3) whose pixels wear their released center's color: the curator's."""
+        """Return a photograph (height, width, 3) in its clusters' released colors. Curator only."""
         return center_facts.recolored(self.release.centers, self.last.nonprivate_labels, shape)
 
     def outcome(self) -> Outcome:
-        """Return what many runs show of this one: its centers, and their cost beside k-means' with as many."""
+        """Return this run's part in a picture of many: its centers, and their cost beside k-means' with as many."""
         return Outcome(self.final, self.cost_ratio, center_facts.COST)
 
     def why_stopped(self) -> str:
@@ -627,7 +634,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def gap_doubts(self) -> FloatArray:
-        """How often (m,) noise alone would show a gap as deep as a tried cut's where chance left one; released.
+        """How often (m,) noise alone would make a chance gap look as deep as a tried cut's gap; released.
 
         P(Laplace >= depth - CHANCE sqrt(n~)), noise of the public scale of the cut's level: records of one smooth
         cluster leave gaps of CHANCE sqrt(n~). NaN where no cut was tried, and as published.
@@ -640,14 +647,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return np.where(beyond >= 0.0, tail, 1.0 - tail)
 
     def sureness(self, label: str, node: int) -> Fact:
-        """Return how sure it is that there is a gap at a node's tried cut, public."""
+        """Return the certainty that there is a gap at a node's tried cut. Public."""
         doubt = float(self.gap_doubts[node])
         value = "over 99 in 100" if doubt < 0.01 else f"{100.0 * (1.0 - doubt):.0f} in 100"
         return Fact(label, "no more than a coin" if doubt >= 0.5 else value, DOUBTED, True)
 
     @property
     def n_clear_cuts(self) -> int:
-        """Return how many of the cuts of a repaired run were made at a gap that stands out, by released numbers."""
+        """The number of cuts of a repaired run at a gap that stands out, by released numbers."""
         tree, first = self.release.tree, self.steps[0]
         assert isinstance(first, PlanStep)
         cuts = np.flatnonzero(self.cells.applied)

@@ -1,4 +1,4 @@
-"""What DPM's law says beside its release: other averages of the same leaves, and other places for the same cuts."""
+"""Uncertainty of DPM's release: other averages of the same leaves, and other places for the same cuts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from dpviz.stories.ensemble import (
 )
 from dpviz.stories.view import CIRCLE, Plane, View
 
-N_INSIDE = 2_000  # draws that say how wide a ring is: 1.1 % of them is a standard error of the share inside
+# Draws that determine a ring's width. The share of them inside has a standard error of 1.1 %.
+N_INSIDE = 2_000
 
 
 def draw_again(
@@ -88,7 +89,8 @@ def draw_rings(
     drawn = np.sqrt(1.0 - shares) * normal[:, :1] + np.sqrt(shares) * of_counts
     across = normal[:, 1:] if len(plane.features) > 1 else 0.0
     reach = np.median(np.hypot(drawn, across), axis=0)
-    roots = reach[:, None, None] * vectors * np.sqrt(np.maximum(values, 0.0))[:, None]  # columns are half axes
+    # Half axes as columns.
+    roots = reach[:, None, None] * vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
     at = plane.projection(subsets.words.box.to_unit(release.centers))[:, None]
     around = at + np.einsum("pj,kij->kpi", CIRCLE, roots)
     if plane.flat:
@@ -101,8 +103,9 @@ def draw_rings(
 def _averages(
     release: TreeRelease, subsets: Subsets, *, published: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return where each leaf's sum is taken from (k, d), the ends of its average (k, d), and its count, at least 1."""
-    assert release.noisy_counts is not None  # every tree has them
+    """Return the origin of each leaf's sum (k, d), the ends of its average (k, d), and its count, at least 1."""
+    # Every tree has noisy counts.
+    assert release.noisy_counts is not None
     counts, shape = np.maximum(release.noisy_counts, 1.0), release.centers.shape
     if published:
         low, high = (np.broadcast_to(ends, shape) for ends in (subsets.words.box.low, subsets.words.box.high))
@@ -127,7 +130,7 @@ def _standard_counts(n: int, k: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
-    """Every applied cut drawn again and again from its own law, in its own cell: the curator's."""
+    """Every applied cut, redrawn many times from its own distribution in its own cell. Curator only."""
 
     nodes: IntArray  # (m,)
     axes: IntArray  # (draws, m)
@@ -135,7 +138,7 @@ class Cuts:
 
     @classmethod
     def drawn(cls, levels: Sequence[LevelStep], n: int) -> Cuts | None:
-        """Draw the cuts; None where none was applied."""
+        """Draw the cuts; None if none was applied."""
         splits = [split for step in levels for split in step.splits if split.applied]
         if not splits:
             return None
@@ -151,7 +154,7 @@ class Cuts:
         return lines.reshape(*self.axes.shape, 4)
 
     def shades(self, subsets: Subsets, last: CentersStep, unit: Points) -> Shades:
-        """Return how gray records (n, d) are: the more, the more draws part them from the exact mean of their leaf."""
+        """Return gray shades of records (n, d): darker, the more draws separate them from their leaf's exact mean."""
         cells, box = subsets.cells, subsets.words.box
         leaves = subsets.tree.cells(box.from_unit(unit))
         exact = box.to_unit(last.nonprivate_centers)

@@ -45,8 +45,10 @@ from dpviz.stories.view import CURATORS_PLANE, View, Words
 from dpviz.stories.wording import Doubt, in_words, opened, things
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
-EXACT, ALMOST, MIXED = 1.0, 0.9, 0.5  # agreement (ARI) from which clusters are exact, almost, and in part right; ours
-DROWNED = 0.5  # of the components that are asked for; ours
+# Agreement (ARI) from which clusters are exactly, almost, and partly right. Our choice.
+EXACT, ALMOST, MIXED = 1.0, 0.9, 0.5
+# Share of the requested components. Our choice.
+DROWNED = 0.5
 MOONS = "Two moons"
 MOST_NAMED = 24  # clusters
 CLOUD, PUBLIC_CLOUD = "small blue dots: where a hill could land", "small blue dots: where true hills could be"
@@ -78,10 +80,12 @@ HINT = "Click a chain between peaks, or a pass, to see its search."
 
 @dataclass(frozen=True, slots=True)
 class LandscapeLook:
-    """What the picture's scrubber moves, and the pair of components whose search it has."""
+    """What the scrubber moves in the picture, and the pair of components whose search the picture shows."""
 
-    moves: str = "cut"  # "cut", "level" or "search"
-    pair: tuple[int, int] = (0, 0)  # numbers of components from 1; 0: the pass where the last two clusters meet
+    # "cut", "level" or "search".
+    moves: str = "cut"
+    # Numbers of components from 1. 0: the pass where the last two clusters meet.
+    pair: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +93,12 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     """One run of Morse processing: a private mixture's landscape, and the hierarchy of its peaks."""
 
     tree: MergeTree = field(kw_only=True)
-    regions: Regions | None = field(kw_only=True)  # in two dimensions
-    nonprivate_basins: Labels = field(kw_only=True)  # (n,) the minimum that each record flows to
-    colors: Labels = field(kw_only=True)  # (L,) of `split_colors`
+    # In two dimensions only.
+    regions: Regions | None = field(kw_only=True)
+    # (n,) the minimum that each record flows to.
+    nonprivate_basins: Labels = field(kw_only=True)
+    # (L,) colors of the leaves from `split_colors`.
+    colors: Labels = field(kw_only=True)
     look: LandscapeLook = LandscapeLook()
 
     terms = TERMS
@@ -125,7 +132,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @property
     def component_numbers(self) -> Labels:
-        """What the mixture's components (K,) are called: numbers from 1 before any was dropped."""
+        """Names of the mixture's components (K,): numbers from 1 before any was dropped."""
         return self.release.kept + 1
 
     @cached_property
@@ -144,12 +151,12 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters the cut gives: as many as minima, at most."""
+        """The number of clusters of the cut: at most the number of minima."""
         return min(self.params.n_clusters, self.tree.n_leaves)
 
     @property
     def n_cuts(self) -> int:
-        """How many cuts the scrubber has."""
+        """The number of cuts that the scrubber has."""
         return land.most_cuts(self.tree)
 
     @property
@@ -213,7 +220,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @cached_property
     def colored(self) -> ColoredLandscape:
-        """What layers and charts draw of the release."""
+        """The parts of the release that layers and charts draw."""
         return ColoredLandscape(
             mixture=self.mixture,
             tree=self.tree,
@@ -230,7 +237,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @property
     def lede(self) -> str:
-        """What it is for, and what is released; public."""
+        """The purpose of the method, and what it releases. Public."""
         return "Find crowds of any shape; only **hilltops and borders** are published."
 
     def finding(self) -> Sentence:
@@ -238,7 +245,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
-        """Say how well the clusters agree with the known classes; without any, what the public reads."""
+        """Say how well the clusters agree with the known classes; without any, return the public's finding."""
         ari, k, peaks, doubt = self.nonprivate_ari, self.n_clusters, self.tree.n_leaves, self.doubt
         if self.classes is None or ari is None or k < self.params.n_clusters or k == 1:
             return self._publics_finding()
@@ -267,11 +274,11 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @property
     def is_drowned(self) -> bool:
-        """Whether noise leaves at most half of the hills that were asked for; public."""
+        """Whether noise leaves at most half of the requested hills. Public."""
         return len(self.component_numbers) <= DROWNED * len(self.release.start)
 
     def _publics_finding(self) -> str:
-        """Say what the landscape holds, and how much of it drowned in noise."""
+        """Describe the landscape, and say how much of it drowned in noise."""
         k, asked, peaks, doubt = self.n_clusters, self.params.n_clusters, self.tree.n_leaves, self.doubt
         hills, clusters = things(peaks, "hill"), things(k, "cluster")
         if k < asked:
@@ -284,11 +291,11 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @property
     def crowds(self) -> str:
-        """What the clusters are called: "two moons", "three clusters"."""
+        """The name of the clusters: "two moons", "three clusters"."""
         return things(self.n_clusters, "moon" if self.words.title == MOONS and self.n_clusters == 2 else "cluster")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axis of the agreement with the known classes, else of the clusters that are left: the curator's.
+        """Return the axis of the agreement with the known classes, else of the clusters left. Curator only.
 
         How hills come and go with the noise follows from the records, so that the public has none.
         """
@@ -303,11 +310,12 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         ari = self.nonprivate_ari
         if ari is None:
             return Measure(float(self.n_clusters), str(self.n_clusters)), None
-        shown = min(ari, 0.99) if ari < EXACT else ari  # 1.00 is said of what agrees with all
+        # Only complete agreement appears as 1.00.
+        shown = min(ari, 0.99) if ari < EXACT else ari
         return Measure(ari, f"{shown:.2f}".replace("-0.00", "0.00")), None
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return the landscape's numbers, public, and how good the clusters are, which is exact: the curator's."""
+        """Return the landscape's numbers (public), and how good the clusters are (exact, so curator only)."""
         release, tree, landscape = self.release, self.tree, self.tree.landscape
         facts = []
         if self.nonprivate_ari is not None:
@@ -323,7 +331,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         one_basin = "Two components can share a basin: then they are one peak."
         components = f"{len(self.component_numbers)} of {len(release.start)}"
         noise = "Standard deviation (DPLloyd: scale) of the noise of one count."
-        if self.params.base != "dpcube":  # beside what the other calibration takes
+        # Compare with the noise of the paper's calibration.
+        if self.params.base != "dpcube":
             params, d = self.params, self.words.box.d
             budget = Budget(params.epsilon, params.delta)
             scheme = MorseScheme(
@@ -339,7 +348,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return tuple(facts)
 
     def risk(self) -> tuple[Fact, ...]:
-        """Return what the guarantee allows an attacker; public."""
+        """Return the guarantee's limits on an attacker. Public."""
         return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
@@ -357,7 +366,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         )
 
     def spending(self) -> tuple[SpendingRow, ...]:
-        """Return what each step spends, in zCDP's ρ: public, it follows from the events."""
+        """Return the spending of each step, in zCDP's ρ. Public, because it follows from the events."""
         adjacency, times = self.params.neighbors, self.guarantee.rows**2
         return tuple(
             SpendingRow(i + 1, "Steps", times * zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.events)
@@ -366,7 +375,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     # What is drawn.
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return where the last pass's noise could have put the small hills, the curator's; where the true are, public.
+        """Return other places of the small hills under the last pass's noise (curator only), and true ones (public).
 
         A component that would not stand out from the noise stays where the pass before had it. Only bases whose last
         pass has normal noise on all moments have a law here.
@@ -376,7 +385,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         if last.stage != "em":
             return None, None
         sigma, counts, n = release.sigma, release.noisy_counts, ensemble.n_draws(len(release.kept))
-        assert counts is not None  # released with the mixture
+        # The method releases counts with the mixture.
+        assert counts is not None
         least = max(LEAST_COUNT, DROP_SCALES * sigma)
         # The records lie in [-1, 1]^d: in widths of the box, sums of x - 1/2 have half of the noise.
         noise = ensemble.SumNoise(sigma, sigma / 2.0, "gaussian")
@@ -394,7 +404,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         before = self.steps[-2].mixture if len(self.steps) > 1 else None
         start = release.start if before is None else before.means
         moments, d = last.nonprivate_moments[release.kept], release.mixture.d
-        exact = moments[:, 0], moments[:, 1 : 1 + d] / 2.0  # sums of x - 1/2, box units
+        # Sums of x - 1/2, box units.
+        exact = moments[:, 0], moments[:, 1 : 1 + d] / 2.0
         landed = noise.landed(*exact, unsigned(start)[release.kept], means, n)
         return Ensemble(landed, borders=False, cloud=CLOUD), public
 
@@ -441,7 +452,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             *(search_layers(search, colored, stage) if search else []),
             *draw.critical_layers(colored, stage),
         ]
-        if self.look.moves != "cut":  # less to look past
+        # Hide the people to keep the picture clear.
+        if self.look.moves != "cut":
             layers = [replace(one, shown=False) if one.name == "person" else one for one in layers]
         return replace(scene, layers=tuple(layers))
 
@@ -451,7 +463,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return (*self.profile_charts(), tree, Chart("spending", self.spending_chart()))
 
     def spending_chart(self) -> Scene:
-        """Return what each step spends, from the release's events, in ρ: that adds up where ε does not."""
+        """Draw the spending of each step from the release's events, in ρ, which adds up where ε does not."""
         proved = self.guarantee.proved
         in_all = "" if proved is None else f" ε = {ceiled(proved.epsilon)} at δ = {chance_limit(proved.delta)} in all."
         note = f"{in_all} Everything after the mixture is free."
@@ -486,7 +498,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return np.where(total > 0, means, peaks[firsts])
 
     def outcome(self) -> Outcome:
-        """Return what many runs show of this one: its peaks, and how well its clusters agree with the known classes."""
+        """Return this run's part in a picture of many: its peaks, and their agreement with the known classes."""
         peaks = unsigned(self.tree.landscape.minima)
         ari = self.nonprivate_ari
         return Outcome(peaks, self.tree.n_leaves, PEAKS) if ari is None else Outcome(peaks, ari, AGREEMENT)

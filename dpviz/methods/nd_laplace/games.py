@@ -121,7 +121,7 @@ def release_of(epsilon: float, records: Points, rng: np.random.Generator) -> Poi
 
 
 class LocationGame:
-    """A game that asks where the record was. This part is public; rounds come from their seed.
+    """A game that asks for the place of the record. This part is public; rounds come from their seed.
 
     Every place of the ground, which is invented where it is None, is equally likely to the attacker.
     """

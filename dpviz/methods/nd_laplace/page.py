@@ -39,12 +39,16 @@ HEIGHT = 400  # CSS pixels
 GAME_HEIGHT = 460
 SCORE_HEIGHT = 320
 CURVE_HEIGHT = 240
-LEVELS = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0)  # of the curves against ε
-N_RUNS = 10  # specification
-ILLUSTRATION_SEED = 0  # of rounds that only show a law; public
+# Levels of the curves against ε.
+LEVELS = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0)
+# From the specification.
+N_RUNS = 10
+# Seed of rounds that only illustrate a distribution. Public.
+ILLUSTRATION_SEED = 0
 FRIENDLY = (1.0, 2.0, 5.0)
 N_RADII = 9
-DRAW = "Draw of this record"  # what two worlds are told apart by
+# Name of a release's marks in the comparison of two worlds.
+DRAW = "Draw of this record"
 PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the clusters of the released points."
 MADE_UP = "More releases of real records cost their owners ε each. What you see here is what would happen."
 OWN_ROUND = (
@@ -108,7 +112,8 @@ TAB = under(
     ("walls", "Near the wall"),
     ("dimensions", "High dimensions"),
 )
-LINKED = (RADIUS, RECORD, KNOBS["domain"], KNOBS["remap"], UNIT)  # as the link has them, before ε
+# Knobs in the order of the link, before ε.
+LINKED = (RADIUS, RECORD, KNOBS["domain"], KNOBS["remap"], UNIT)
 
 
 @dataclass(slots=True)
@@ -158,7 +163,8 @@ class NDLaplacePage(MethodPage):
     """nD-Laplace's page: ε comes with a radius, and one record is looked at."""
 
     data = "city"
-    insider = "With homes"  # what everyone does not see; there is no curator
+    # View that the public does not see. There is no curator.
+    insider = "With homes"
     solid = True
     controls = (RADIUS, RECORD, CLUSTERING, CLUSTERS, AGAIN, PLACE, HIDDEN, *many_runs.KNOBS, *two_worlds.KNOBS)
     tab = TAB
@@ -200,7 +206,8 @@ class NDLaplacePage(MethodPage):
             if self.unit() == "range":
                 st.caption("Each feature is divided by its public range, so that one distance serves all of them.")
         if self.frame.public and self.frame.source.own:
-            return  # the number of records is the curator's, and so is the record
+            # The number of records is for the curator only, and so is the record.
+            return
         n = self.frame.source.dataset.n
         if int(state.value(RECORD)) >= max(n, 1):
             state.remember(RECORD, 0)
@@ -217,7 +224,7 @@ class NDLaplacePage(MethodPage):
         return {"look": self.look}
 
     def note(self) -> Callable[[float], str]:
-        """Return what says in words what a level within the radius allows; drawing again costs twice."""
+        """Return the function that describes a level within the radius in words; drawing again costs twice."""
         if self.frame.source.dataset.bounds_from_data:
             return not_established
         factor = 2.0 if self.values["domain"] == "redraw" else 1.0
@@ -236,7 +243,7 @@ class NDLaplacePage(MethodPage):
         return [*pairs_of(*LINKED), own, *pairs_of(TAB), *self.cluster_link(), *hidden, *worlds]
 
     def cluster_link(self) -> list[tuple[str, str]]:
-        """Return how clusters are found, for the link."""
+        """Return the settings of the clustering, for the link."""
         source = self.frame.source
         return [*pairs_of(CLUSTERING, source.suited(CLUSTERS)), *groups.link(source, CLUSTERS)]
 
@@ -252,7 +259,7 @@ class NDLaplacePage(MethodPage):
     # The tabs.
 
     def tabs(self) -> dict[str, Callable[[], None]]:
-        """Return what draws each tab."""
+        """Return the function that draws each tab."""
         return {
             **super().tabs(),
             "clusters": self.clusters_tab,
@@ -263,16 +270,16 @@ class NDLaplacePage(MethodPage):
         }
 
     def worlds(self) -> WorldsTab:
-        """Return what two worlds are told apart by; the page draws the choice of a record itself."""
+        """Return the settings of the two-worlds tab; the page draws the choice of a record itself."""
         return WorldsTab(self.current_request, DRAW, record=None, radius=self.look.radius)
 
     def run(self) -> NDLaplaceRun | None:
-        """Return the run that the picture shows, None where there is none."""
+        """Return the run that the picture shows, or None."""
         run: NDLaplaceRun | None = super().run()
         return run
 
     def followed_run(self, key: str) -> NDLaplaceRun | None:
-        """Return the run for a fragment that is drawn again after the picture; None where there is nothing to draw."""
+        """Return the run for a fragment that is drawn again after the picture; None if there is nothing to draw."""
         if state.is_blank():
             return None
         after_picture(key)
@@ -386,7 +393,8 @@ class NDLaplacePage(MethodPage):
                 if answer is None:
                     break
                 agreements.append(answer)
-        if max(map(len, runs.values())) < 2:  # a line needs two
+        # A line needs two points.
+        if max(map(len, runs.values())) < 2:
             st.caption("The first runs are on their way.")
             return
         left, right = st.columns(2, gap="small")
@@ -530,7 +538,8 @@ class NDLaplacePage(MethodPage):
         view, source = self.view, self.frame.source
         played = Played.of_session("where", (run.level, run.measure, own and (source.key, view.x, view.y)))
         ground = None
-        if own:  # the part of the map with the person of this round, drawn evenly among all
+        # The ground is the part of the map with the person of this round, drawn uniformly among all.
+        if own:
             person = int(np.random.default_rng([played.seed, played.number, 1]).integers(run.n))
             ground = games.around(run, view, person)
         game = games.LocationGame(run.level, run.measure, ground)

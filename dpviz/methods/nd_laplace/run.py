@@ -30,11 +30,16 @@ from dpviz.stories.run import Chart, Run
 from dpviz.stories.view import MARGIN, Projection, View, Words, project
 from dpviz.stories.wording import MOST_CHARACTERS, Doubt, length_words, percent
 
-PAIRED = 300  # records whose pairs are averaged: their number grows with the square
-LONGEST = 4.0  # longest side of a picture's box against its shortest, up to which a length is as long both ways; ours
-MOST_MAPS = 10.0  # widths of the map: farther away is all the same
-GONE, OUTLINE, DISTRICTS, STREETS = 1.0, 0.3, 0.1, 0.03  # of the map's width: how far moves leave so much of it; ours
-LEAST_MAPS = 0.005  # widths of the map: the foot of a strip's axis, which ends at the most; ours
+# Number of records whose pairs are averaged: the number of pairs grows with its square.
+PAIRED = 300
+# Ratio of a picture's longest side to its shortest up to which lengths are equal on both axes. Our choice.
+LONGEST = 4.0
+# Widths of the map. Greater distances make no difference.
+MOST_MAPS = 10.0
+# Shares of the map's width: moves of this length leave only so much of the map. Our choice.
+GONE, OUTLINE, DISTRICTS, STREETS = 1.0, 0.3, 0.1, 0.03
+# Widths of the map: the lower end of a strip's axis, whose upper end is MOST_MAPS. Our choice.
+LEAST_MAPS = 0.005
 TERMS = (
     ("Gray", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
     *meant("local model", "geo-indistinguishability", "perturbation area"),
@@ -43,12 +48,13 @@ TERMS = (
     ("Draw again", "Until the point is inside. Near a wall it tells more: up to twice the ε."),
     ("Remap", "Points go to places of a public grid. It costs nothing."),
 )
-Settings = tuple[float, str, str, str]  # ε, domain, remap, unit
+# ε, domain, remap, unit.
+Settings = tuple[float, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class PointsLook(Measure):
-    """What only the page knows of the picture: the radius that ε is for, and whose perturbation area is drawn."""
+    """The page's own settings of the picture: the radius that ε is for, and the record with a perturbation area."""
 
     record: int = 0
 
@@ -59,7 +65,7 @@ class PointsLook(Measure):
 
 
 def has_one_unit(box: Box, units: tuple[str, ...]) -> bool:
-    """Say whether distances over all features make sense as they are: one unit, or ranges of about one size."""
+    """Return whether raw distances over all features make sense: one unit, or ranges of about one size."""
     if len(set(units)) > 1:
         return False
     return bool(units and units[0]) or float(box.widths.max() / box.widths.min()) <= LONGEST
@@ -67,7 +73,7 @@ def has_one_unit(box: Box, units: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class NDLaplaceRun(Run[Params, PointsRelease, Step]):
-    """One run of nD-Laplace: the release is everybody's, the rest of row i is known to person i alone."""
+    """One run of nD-Laplace. The release is public; the rest of row i is known to person i alone."""
 
     look: PointsLook = field(kw_only=True)
 
@@ -102,12 +108,12 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def level(self) -> float:
-        """What two places within the radius may differ by: epsilon times the radius."""
+        """The bound on the difference of two places within the radius: epsilon times the radius."""
         return self.params.epsilon * self.measure.radius
 
     @property
     def proved_level(self) -> float | None:
-        """The level that is proved, None where nothing is."""
+        """The proved level, or None."""
         claim = self.guarantee.proved
         return None if claim is None else claim.epsilon * self.measure.radius
 
@@ -133,7 +139,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def is_free(self) -> bool:
-        """Whether points stay where the noise has put them, also outside of the box: public."""
+        """Whether points stay where the noise has put them, even outside the box. Public."""
         return self.params.domain == "none"
 
     @property
@@ -151,7 +157,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @cached_property
     def nonprivate_move(self) -> float:
-        """How far records were moved on average, in the unit of the noise: known to nobody; 0 without any."""
+        """The mean move of the records, in the unit of the noise, known to nobody. 0 without records."""
         return nonprivate_displacement(self.unit / self.scales, self.released / self.scales).distance if self.n else 0.0
 
     @property
@@ -173,12 +179,12 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def risk_label(self) -> str:
-        """What an attacker guesses, as a question; public."""
+        """The attacker's question. Public."""
         return f"Which of two places {self.measure.near_words} apart?"
 
     @property
     def lede(self) -> str:
-        """What it is for, and what is released; public."""
+        """The purpose of the method, and what it releases. Public."""
         who = "person" if self.record_word == "person" else "owner"
         return f"Trust nobody: every {who} sends only a **moved point**."
 
@@ -223,7 +229,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         )
 
     def losses(self) -> tuple[StripMeasure | None, StripMeasure | None]:
-        """Return how far points were moved on average in this run, and by the law, before the box is looked at."""
+        """Return the mean move of the points in this run, and by its distribution before the domain's step."""
         law, times, words = self.area.mean_radius, 100.0 if self.measure.shares else 1.0, self._format_move
         move = self.nonprivate_move
         # Without walls what was moved goes by 1/ε as the law does, up to the luck of this draw.
@@ -235,7 +241,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return run, expected if self.words.box_public else None
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how far the release is from the records: theirs alone, but for the law."""
+        """Return how far the release is from the records: for their owners only, except for the noise distribution."""
         area, words = self.area, self._format_move
         facts = [
             Fact("Expected move", words(area.mean_radius), "n/ε, before the box is looked at.", True),
@@ -257,7 +263,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return tuple(facts)
 
     def risk(self) -> tuple[Fact, ...]:
-        """Return what the guarantee allows an attacker; public but for the average over the records' pairs."""
+        """Return the guarantee's limits on an attacker. Public, except for the mean over the records' pairs."""
         if self.proved_level is None:
             return ()
         facts = []
@@ -342,7 +348,8 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             ratio = widths / widths.max()
         axes = []
         for axis, side in zip((plane.x, plane.y), ratio.tolist(), strict=True):
-            low, high = axis.values  # of scene coordinates 0 and 1; the box's upper wall is at `side`
+            # Values at scene coordinates 0 and 1. The box's upper wall is at `side`.
+            low, high = axis.values
             values = low, low + (high - low) / side
             axes.append(replace(axis, view=(-MARGIN, side + MARGIN), values=values, ends=(0.0, side)))
         matrix, corners = frozen(plane.matrix * ratio), frozen(plane.corners * ratio)
@@ -357,7 +364,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return np.clip(np.rint(self.release.points), 0, 255).astype(np.uint8).reshape(shape)
 
     def outcome(self) -> Outcome:
-        """Return what many runs show of this one: where the chosen record is seen, and how far it was moved."""
+        """Return this run's part in a picture of many: the chosen record's released place, and its move."""
         measure, row = self.measure, self.record
         move = float(np.linalg.norm((self.released[row] - self.unit[row]) / self.scales))
         times, unit = (100.0, "% of the range") if measure.shares else (1.0, measure.unit or "units")

@@ -169,7 +169,7 @@ def medians(costs: Costs, k: int) -> tuple[float, ...]:
 
 
 def reversal(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbol: str) -> str:
-    """Return how often a run costs more at the budget `now` than at the previous budget, and why, "" for never.
+    """Say how often a run costs more at the budget `now` than at the previous budget, and why; "" for never.
 
     `budgets` ascend, and each of `costs` has one k. A run has the same draws at both budgets, of another size, and
     another size can lead to another choice. Exact: the curator's.

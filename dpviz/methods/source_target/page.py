@@ -77,8 +77,10 @@ TARGETS = (SPREAD, NUMBER, SEED)
 # Parameters: only those that the method has are drawn.
 
 KNOBS = {knob.name: knob for knob in knobs(Params)}
-KNOBS["n_centers"] = replace(KNOBS["n_centers"], default=5)  # few lines to look at
-SUITED = {"epsilon": "laplace", "rho": "gaussian"}  # noise by budget, as in the paper
+# Five centers give few lines to look at.
+KNOBS["n_centers"] = replace(KNOBS["n_centers"], default=5)
+# Noise by budget, as in the paper.
+SUITED = {"epsilon": "laplace", "rho": "gaussian"}
 KNOBS["noise"] = replace(
     KNOBS["noise"],
     default="suited",
@@ -103,8 +105,18 @@ SLIDERS = {
     ),
 }
 DELTA = Knob(
-    "delta", "float", 1e-5, "δ", "How often the guarantee may fail.", 1e-9, 0.01, 1e-300, 0.5, log=True
-)  # of Gaussian noise under ε
+    "delta",
+    "float",
+    1e-5,
+    "δ",
+    "How often the guarantee may fail.",
+    1e-9,
+    0.01,
+    1e-300,
+    0.5,
+    log=True,
+    # Delta of Gaussian noise under ε.
+)
 
 # Tabs.
 
@@ -116,8 +128,10 @@ TAB = under(
     two_worlds.CHOICE,
 )
 RECORD = replace(two_worlds.RECORD, label="Source record")
-POINT = "Noisy average"  # what two worlds are told apart by
-LOOKING = ("record", "worlds")  # tabs that look at one record
+# Name of a release's marks in the comparison of two worlds.
+POINT = "Noisy average"
+# Tabs that look at one record.
+LOOKING = ("record", "worlds")
 WHAT = Knob(
     "change",
     "choice",
@@ -132,7 +146,8 @@ BUDGETS = {"epsilon": (0.1, 0.3, 1.0, 3.0, 10.0), "rho": (0.01, 0.1, 0.5, 3.0, 1
 # Observation 4.2: copies of a place share one average.
 WORST: dict[str, float | str] = {"n_centers": 2, "coreset_radius": 0.01, "method": "nna", "noise": "laplace"}
 WORST_EPSILON = 0.1
-LINKED = (*KNOBS.values(), BUDGET, DELTA, TAB, WHAT)  # of the link, in this order
+# Knobs in the order of the link.
+LINKED = (*KNOBS.values(), BUDGET, DELTA, TAB, WHAT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,8 +157,10 @@ class PublicTargets:
     points: Points  # (n, d) data units
     ball: Ball | None
     classes: Labels | None  # (n,)
-    public: bool  # False: spread over bounds that were taken from the records
-    spread: TargetSpread | None = None  # how; None: a pair has its own
+    # False: spread over bounds that were taken from the records.
+    public: bool
+    # How the targets were spread. None: a pair has its own.
+    spread: TargetSpread | None = None
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -154,7 +171,7 @@ def load_targets(name: str, n: int, seed: int, knobs: tuple[tuple[str, object], 
 
 @st.cache_resource(max_entries=32, show_spinner=False, scope="session")
 def place_targets(low: tuple[float, ...], high: tuple[float, ...], n: int, spread: str, seed: int) -> Points:
-    """Return targets (n, d) over a box, which may be one person's."""
+    """Return targets (n, d) over a box, which may belong to one user's data."""
     return spread_targets(Box(low, high), n, spread, rng=np.random.default_rng(seed))
 
 
@@ -172,21 +189,22 @@ class SourceTargetPage(MethodPage):
     tab = TAB
 
     targets: PublicTargets
-    record: int | None  # the row that is looked at
+    # The row of the record that the reader looks at.
+    record: int | None
 
     def parameter_knobs(self) -> dict[str, Knob]:
         """Return the knobs of the parameters; the slider's is ε until the page knows its budget."""
         return KNOBS | SLIDERS
 
     def draw_first(self) -> None:
-        """Draw how targets are spread where the source is no pair's, the method and the kind of budget."""
+        """Draw the spread of the targets (unless a pair has its own), the method and the kind of budget."""
         self.targets = self.find_targets()
         self.values["method"] = controls.control(KNOBS["method"])
         self.budget = SLIDERS[controls.control(BUDGET)]
 
     @property
     def has_pair(self) -> bool:
-        """Whether the source is that of a pair, which has targets of its own."""
+        """Whether the source comes from a pair, which has targets of its own."""
         source = self.frame.source
         return not source.own and source.key[0] in PAIRS
 
@@ -224,11 +242,11 @@ class SourceTargetPage(MethodPage):
                 st.caption("With Gaussian noise both rules of the threshold are the same one, ours.")
 
     def draw_look(self) -> None:
-        """Read which record is looked at: the curator's."""
+        """Read which record the reader looks at. Curator only."""
         self.record = None if self.frame.public else self.row()
 
     def row(self) -> int | None:
-        """Return the row of the record that the reader looks at, None where nobody looks or there is none."""
+        """Return the row of the record that the reader looks at, or None."""
         n = self.frame.source.dataset.n
         return min(int(state.value(RECORD)), n - 1) if n and state.value(TAB) in LOOKING else None
 
@@ -238,7 +256,7 @@ class SourceTargetPage(MethodPage):
         return Params(self.targets.points, ball=self.targets.ball, epsilon=budget, rho=rho, **self.values)
 
     def fields(self) -> dict[str, object]:
-        """Return what only the page knows of a run."""
+        """Return the fields of a run that only the page knows."""
         targets = self.targets
         return {"targets_public": targets.public, "record": self.record, "target_classes": targets.classes}
 
@@ -248,7 +266,7 @@ class SourceTargetPage(MethodPage):
         return RunRequest(METHOD, METHOD.run, self.params(epsilon), fields=self.fields(), spread=spread)
 
     def note(self) -> Callable[[float], str]:
-        """Return what the stated and the proved guarantee at a value of the slider allow an attacker."""
+        """Return a function that states both guarantees' limits on an attacker at a value of the slider."""
         source = self.frame.source
         if source.dataset.bounds_from_data:
             return center_facts.not_established
@@ -282,11 +300,11 @@ class SourceTargetPage(MethodPage):
         st.rerun(scope="app")
 
     def tabs(self) -> dict[str, Callable[[], None]]:
-        """Return what draws each tab."""
+        """Return the function that draws each tab."""
         return {**super().tabs(), "costs": self.costs, "record": self.changes}
 
     def worlds(self) -> WorldsTab:
-        """Return what two worlds are told apart by."""
+        """Return the settings of the two-worlds tab."""
         return WorldsTab(self.current_request, POINT, record=RECORD)
 
     def many(self) -> None:

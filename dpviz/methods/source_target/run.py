@@ -49,11 +49,16 @@ from dpviz.stories.stage import Stage
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words, project
 from dpviz.stories.wording import ROOM_LIMIT, length_words, opened, things
 
-SELECT_SEED = 0  # of selections that stand beside the run: of their random starts and samples
-NEAR = 0.1  # of the way without privacy: so much farther is hardly any farther; ours
-SAVED = 0.9  # of what helpers save: losing as much is as bad as ignoring them; ours
-SCATTERED = 0.5  # of the averages, outside of the box; ours
-LEAST_WAY, MOST_WAY, LEAST_NOISE = 0.8, 1.3, 0.3  # ends of strips, of the lines on them
+# Seed of the random starts and samples of selections beside the run.
+SELECT_SEED = 0
+# Share of the distance without privacy. A distance larger by this share is hardly larger. Our choice.
+NEAR = 0.1
+# Share of what helpers save. Losing as much is as bad as ignoring the helpers. Our choice.
+SAVED = 0.9
+# Share of the averages outside the box. Our choice.
+SCATTERED = 0.5
+# Ends of strips, relative to the lines on them.
+LEAST_WAY, MOST_WAY, LEAST_NOISE = 0.8, 1.3, 0.3
 TERMS = (
     (
         "Colors",
@@ -96,12 +101,16 @@ def times(cost: float, floor: float) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetReference(Confidential):
-    """What the run is compared with, and the public borders of its cells; distances in data units."""
+    """The comparison for the run, and the public borders of its cells; distances in data units."""
 
-    nonprivate_distances: FloatArray  # (n,) from each target to its nearest source record; infinite without any
-    nonprivate_selected: Labels  # (k,) the cheapest that several searches beside the source itself have found
-    ignorant: Labels  # (k,) chosen as if there were no source, "Cluster T": public
-    borders: FloatArray  # (1, m, 4) box units, of the representatives' cells; (1, 0, 4) unless d = 2
+    # (n,) from each target to its nearest source record. Infinite if there is none.
+    nonprivate_distances: FloatArray
+    # (k,) the cheapest targets that several searches beside the source itself have found.
+    nonprivate_selected: Labels
+    # (k,) targets chosen as if there were no source, "Cluster T". Public.
+    ignorant: Labels
+    # (1, m, 4) box units, borders of the representatives' cells. (1, 0, 4) unless d = 2.
+    borders: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +118,10 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     """One run: what stands in for the source, and the centers beside it; `unit` and `classes` are the source's (m,)."""
 
     reference: TargetReference
-    targets_public: bool = True  # False: the targets were spread over bounds that come from the records
-    record: int | None = None  # the source record that the reader looks at
+    # False: the targets were spread over bounds that come from the records.
+    targets_public: bool = True
+    # The source record that the reader looks at.
+    record: int | None = None
     target_classes: Labels | None = None  # (n,)
 
     terms = TERMS
@@ -118,7 +129,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @classmethod
     def reference_key(cls, params: Params, result: object) -> tuple[object, ...]:
-        """Return what the comparison depends on beside the data: not on noise and budget."""
+        """Return a key of everything the comparison depends on beside the data, which excludes noise and budget."""
         del result
         ball = None if params.ball is None else (fingerprint(params.ball.center), params.ball.radius)
         return (fingerprint(params.targets), ball, params.n_centers, params.solver, params.coreset_radius)
@@ -189,7 +200,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return cost_of(self.reference.nonprivate_distances, self.params.targets, chosen)
 
     def nonprivate_difference(self) -> float:
-        """Return what the bound is about, in diameters of the ball."""
+        """Return the difference that the bound limits, in diameters of the ball."""
         box = self.words.box
         return nonprivate_difference(box.from_unit(self.unit), box, self.params, self.release.centers)
 
@@ -218,23 +229,23 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @cached_property
     def costs(self) -> tuple[float, float]:
-        """Costs of the new centers and of the best that is known, these included: the curator's."""
+        """Costs of the new centers and of the best known centers, including the new ones. Curator only."""
         cost = self.nonprivate_cost(self.release.selected)
         return cost, min(cost, self.nonprivate_cost(self.reference.nonprivate_selected))
 
     @property
     def record_word(self) -> str:
-        """What one secret record is: "paramedic"; public."""
+        """The word for one secret record: "paramedic". Public."""
         return self.words.nouns.source[0]
 
     @property
     def risk_label(self) -> str:
-        """What an attacker guesses, as a question; public."""
+        """The attacker's question. Public."""
         return "Is a record in the source?" if self.is_neutral else f"Is someone a {self.record_word}?"
 
     @property
     def lede(self) -> str:
-        """What it is for, and who the points are; public."""
+        """The purpose of the method, and what its points are. Public."""
         wanted = "Choose centers for the" if self.is_neutral else "Bring help to"
         return f"{wanted} {self.words.nouns.target[1]}; of {self.source_named}, only **blue** is published."
 
@@ -243,7 +254,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
-        """Say how far help is, beside no privacy and beside ignoring the source."""
+        """Say how far help is, compared with no privacy and with ignoring the source."""
         many, (cost, floor), ignored = self.source_words, self.costs, self.cost_of_ignoring
         near, help_is = cost <= (1.0 + NEAR) * floor, "targets are" if self.is_neutral else "help is"
         if cost > ignored > floor:
@@ -262,12 +273,12 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def is_neutral(self) -> bool:
-        """Whether nobody has said what the source is; public."""
+        """Whether the data set has no name for the source. Public."""
         return self.words.nouns.source == NEUTRAL.source
 
     @property
     def source_words(self) -> str:
-        """What all of the source is called: "paramedics", "source"; public."""
+        """The word for the whole source: "paramedics", "source". Public."""
         return "source" if self.is_neutral else self.words.nouns.source[1]
 
     @property
@@ -277,12 +288,12 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def hides(self) -> bool:
-        """Whether a proof keeps an attacker's odds so low that the source can be called secret; public."""
+        """Whether a proof keeps an attacker's odds so low that the source can be called secret. Public."""
         risk = self.risk_measure()
         return risk is not None and risk.value <= ROOM_LIMIT
 
     def _publics_finding(self) -> str:
-        """Say what was chosen, whether noise threw averages off the map, and what doubt is left."""
+        """Say what was chosen, whether noise threw averages off the map, and how much doubt is left."""
         k, released = len(self.release.selected), self.released
         outside = float(((released < 0.0) | (released > 1.0)).any(axis=1).mean()) if len(released) else 0.0
         if not len(released):
@@ -293,11 +304,11 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @cached_property
     def cost_of_ignoring(self) -> float:
-        """Cost of the centers for targets alone, beside the source: the curator's."""
+        """Cost of the centers for targets alone, beside the source. Curator only."""
         return self.nonprivate_cost(self.reference.ignorant)
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axis of the way to the nearest helper, and the public's, of what noise moves averages by.
+        """Return the axes of the distance to the nearest helper, and of the noise of averages (public).
 
         How the way goes with ε follows from the records. Without public targets the public has no axis.
         """
@@ -319,7 +330,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
-        """How far noise moves released averages: public; None if targets or box are secret."""
+        """How far noise moves released averages; None if targets or box are secret. Public."""
         if not self.n_released or not self.targets_public or not self.words.box_public:
             return None
         # The noise is in diameters of the ball.
@@ -333,13 +344,13 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return center_facts.law_of_averages(moves, of_counts, noise, counts * per, (gaussian, gaussian))
 
     def noise_growth(self, times: FloatArray) -> FloatArray | None:
-        """Return how many times larger the noise is at `times` (m,) this ε or ρ, None without a power; public."""
+        """Return the noise's growth at `times` (m,) this ε or ρ; None if it does not follow a power. Public."""
         if self.params.rho is not None:
             return 1.0 / np.sqrt(times)
         return 1.0 / times if self.params.noise == "laplace" else None
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return what the release says, public, and what it costs, which is exact: the curator's."""
+        """Return facts of the release (public), and its cost (exact, so curator only)."""
         unit, (cost, floor), step, release = unit_of_cost(self.words.units), self.costs, self.step, self.release
         ignorant = times(self.cost_of_ignoring, floor)
         r, law = step.n_averages, "scale" if self.params.noise == "laplace" else "standard deviation"
@@ -389,18 +400,19 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         bound = step.nonprivate_bound
         if bound is not None:
             limit = "no bound: fewer than t records" if math.isnan(bound) else f"at most {ceiled(bound)}"
-            if math.isfinite(bound) and bound >= 1.0:  # diameters: no two costs differ by more
+            # In diameters, no two costs differ by more than 1.
+            if math.isfinite(bound) and bound >= 1.0:
                 limit += ", which says nothing"
             help_text = f"Holds with probability 1 - γ = {number(1 - self.params.gamma)}. From 1 on it is empty."
             facts.append(Fact("S′ instead of S, bound", limit, help_text, False))
         return tuple(facts)
 
     def risk(self) -> tuple[Fact, ...]:
-        """Return what the guarantee allows an attacker; public."""
+        """Return the guarantee's limits on an attacker. Public."""
         return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
-        """Return what a run protects, takes as public, and shows in confidence."""
+        """Return the secrets that a run protects, its public inputs, and the values for the curator only."""
         targets = (
             "All targets" if self.targets_public else "The targets, which were spread over the records' bounds here"
         )
@@ -444,7 +456,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         )
 
     def caption(self, plane: Projection) -> str:
-        """Return what is drawn, from public facts only."""
+        """Return the caption from public facts only."""
         if plane.nonprivate:
             return CURATORS_PLANE
         released, d = self.released, self.words.box.d
@@ -503,9 +515,10 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return colors[nearest].reshape(shape)
 
     def outcome(self) -> Outcome:
-        """Return what many runs show of this one: its new centers, and what they cost beside the source."""
+        """Return this run's part in a picture of many: its new centers, and their cost beside the source."""
         floor = self.nonprivate_cost(self.reference.nonprivate_selected)
-        cost = max(self.costs[0], floor)  # one mark for many runs: no run is shown below it
+        # Many runs share one mark, and no run is drawn below it.
+        cost = max(self.costs[0], floor)
         unit = unit_of_cost(self.words.units).strip()
         figure = Figure(
             "mean distance", unit, "the mean distance is more than", mark=floor, mark_name="Without privacy"

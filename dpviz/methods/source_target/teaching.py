@@ -83,7 +83,7 @@ def chapter_params(epsilon: float) -> Choices:
 
 @cache
 def helpers_note() -> Callable[[float], str]:
-    """Return what a value of ε allows an attacker, as the method's page says it."""
+    """Return a function from ε to an attacker's limits, in the words of the method's page."""
     return allowance(Words.from_dataset(helpers()), algorithm.Params(**chapter_params(1.0)))
 
 

@@ -29,12 +29,15 @@ from dpviz.methods.dpm.algorithm.records import RESOLUTION
 from dpviz.methods.dpm.algorithm.tree import DpmStep, Growth
 from dpviz.solvers import cluster_sums
 
-EDGE = 2.0 / RESOLUTION  # a record's bin is a whole number, so it can lie so far outside its cell, in box units
+# Box units. A record's bin is a whole number, so the record can lie this far outside its cell.
+EDGE = 2.0 / RESOLUTION
 # Ours, by measurement: Synth-10d costs a fifth, and no shared set over 1 % more. With fewer features cells are hardly
 # wider than clusters, and there is little to gain.
 TWICE_FROM = 10  # features
-BALL = 2.0  # radius of the second average's ball, in root mean square lengths of the first one's noise
-MOST_BALL = 0.1  # of half a cell's diagonal: with wider balls there is one average
+# Radius of the second average's ball, in root mean square lengths of the first one's noise.
+BALL = 2.0
+# Share of half a cell's diagonal. With wider balls there is only one average.
+MOST_BALL = 0.1
 
 Indices = IntArray
 
@@ -46,20 +49,31 @@ class SplitTree:
     A leaf may have a tried split too: it was refused because a side's noisy count was not above `needed`.
     """
 
-    parents: Indices  # (m,) -1 for the root
-    children: Indices  # (m, 2) the sides below and above, -1 for a leaf
+    # (m,) parent of each node, -1 for the root.
+    parents: Indices
+    # (m, 2) sides below and above, -1 for a leaf.
+    children: Indices
     levels: Indices  # (m,)
-    low: FloatArray  # (m, d) cells
+    # (m, d) low corners of the cells.
+    low: FloatArray
     high: FloatArray  # (m, d)
     noisy_counts: Counts  # (m,)
-    split_axes: Indices  # (m,) axis of the tried split, -1 where none was tried
-    split_positions: FloatArray  # (m,) NaN where none was tried
-    child_counts: FloatArray  # (m, 2) noisy counts of the two sides, NaN where none was tried
-    gap_depths: FloatArray  # (m,) noisy depth of the gap at the tried split; NaN where none was tried, or as published
-    needed: FloatArray  # (m,) what both sides had to have more of; infinite: a clear gap; NaN where none was tried
-    least_counts: FloatArray  # (tau,) what a side needs at each level in any case; 0 as published
-    centers: Indices  # (m,) which center a leaf has, -1 for others
-    minimum_count: float  # of a side where there is no clear gap
+    # (m,) axis of the tried split, -1 if none was tried.
+    split_axes: Indices
+    # (m,) position of the tried split, NaN if none was tried.
+    split_positions: FloatArray
+    # (m, 2) noisy counts of the two sides, NaN if no split was tried.
+    child_counts: FloatArray
+    # (m,) noisy depth of the gap at the tried split. NaN if none was tried, and in published calibration.
+    gap_depths: FloatArray
+    # (m,) count that both sides had to exceed. Infinite: a clear gap is needed. NaN if no split was tried.
+    needed: FloatArray
+    # (tau,) count that a side needs at each level in any case. 0 in published calibration.
+    least_counts: FloatArray
+    # (m,) index of a leaf's center, -1 for other nodes.
+    centers: Indices
+    # Smallest count of a side without a clear gap.
+    minimum_count: float
 
     def nodes_at(self, level: int) -> Indices:
         """Return the node (k,) at `level`, or the leaf above it, that each center's cell is part of.
@@ -97,20 +111,30 @@ class TreeRelease(CentersRelease):
 class CentersStep(DpmStep):
     """The averages of the leaves, in data units; curator only."""
 
-    budget: Budget  # of the averages
-    leaves: Indices  # (k,) numbers in the tree
-    nonprivate_labels: Labels  # (n,) leaf of each record, as an index of a center; (0,) where they come in chunks
+    # Budget of the averages.
+    budget: Budget
+    # (k,) node numbers of the leaves in the tree.
+    leaves: Indices
+    # (n,) leaf of each record, as an index of a center. (0,) if the records come in chunks.
+    nonprivate_labels: Labels
     nonprivate_counts: Counts  # (k,)
-    nonprivate_centers: Centers  # (k, d) exact means; an empty leaf's is the middle of its cell
+    # (k, d) exact means. An empty leaf's mean is the middle of its cell.
+    nonprivate_centers: Centers
     noisy_counts: Counts  # (k,)
-    n_rounds: int  # of averages: 2 where there is a second one of moves within a ball around the first; released
-    nonprivate_noiseless: Centers  # (k, d) centers without their last noise, before clipping
-    sigmas: FloatArray  # (k,) of the noise on the last sums, in units of `axis_units`
+    # Number of rounds of averages. 2 if there is a second one, of moves within a ball around the first. Released.
+    n_rounds: int
+    # (k, d) centers without their last noise, before clipping.
+    nonprivate_noiseless: Centers
+    # (k,) standard deviations of the noise on the last sums, in units of `axis_units`.
+    sigmas: FloatArray
     axis_units: FloatArray  # (d,) data units
-    center_sigmas: FloatArray  # (k, d) as in `TreeRelease`
+    # (k, d) as in `TreeRelease`.
+    center_sigmas: FloatArray
     tree: SplitTree
-    centers: Centers  # (k, d) as released
-    clipped: BoolArray  # (k,) the average lay outside and was moved to the nearest place inside
+    # (k, d) as released.
+    centers: Centers
+    # (k,) whether the average was outside and was moved to the nearest place inside.
+    clipped: BoolArray
     events: tuple[Event, ...]
 
 
@@ -204,7 +228,7 @@ def ball_shares(d: int, sigma: float, noisy_counts: Counts) -> FloatArray:
 
 
 def is_twice(d: int, balls: FloatArray) -> bool:
-    """Return whether there is a second average: in many features, where the typical ball is small; public."""
+    """Return whether there is a second average: with many features, if the typical ball is small. Public."""
     return d >= TWICE_FROM and 0.0 < float(np.median(balls)) <= MOST_BALL
 
 

@@ -1,4 +1,4 @@
-"""The private mixtures under the Morse step: EM with hard or soft responsibilities, and Lloyd with second moments.
+"""Private mixtures under the Morse step: EM with hard or soft responsibilities, and Lloyd with second moments.
 
 Every pass is: clusters that earlier releases fix, their exact statistics, noise, post-processing.
 
