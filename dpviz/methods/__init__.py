@@ -83,7 +83,7 @@ class _ChargedFit:
     fit: Callable[..., Any]
 
     def __call__(self, points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Result[Any, Any]:
-        """Run it. Raises BudgetError where an open budget does not allow it."""
+        """Run the method. Raises BudgetError if an open budget does not allow it."""
         charge_run(self.fit, points, box, params)
         with without_charge():
             result: Result[Any, Any] = self.fit(points, box, params, rng=rng)

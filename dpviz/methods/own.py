@@ -97,7 +97,7 @@ def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
 
 
 def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
-    """Return the record of a module's method. Raises OwnMethodError for what is missing or of another kind."""
+    """Return the record of a module's method. Raises OwnMethodError for a missing part or one of a wrong kind."""
     record = parts.get("METHOD")
     if isinstance(record, Method):
         return replace(
@@ -177,7 +177,7 @@ def _steps(steps: Callable[..., Any], path: Path) -> Callable[..., Iterator[Step
 
 
 def _run_class(kind: RunClass, path: Path) -> RunClass:
-    """Return a subclass whose methods say where in the file they fail; one from elsewhere fails in words of its own."""
+    """Return a subclass whose methods report the line of the file that fails; others keep their own messages."""
     own = {
         name: part
         for each in reversed(kind.__mro__)

@@ -296,8 +296,8 @@ def _account(claim: Claim, kind: str, events: Sequence[Event]) -> tuple[str, boo
         return "", False
     try:
         totals = sums(events, claim)
-    # The noise was calibrated for a replaced record, but the claim is about an added or removed one.
     except ValueError:
+        # The noise was calibrated for a replaced record, but the claim is about an added or removed one.
         return f"The run's events prove nothing for {NEIGHBORS[claim.adjacency]}: {OTHER_NEIGHBORS}.", True
     account = max(totals, key=lambda each: (each.is_over, each.symbol == "ρ"))
     how = "" if claim.account is Account.BASIC or account.symbol == "ρ" else f", composed as {claim.account.value},"

@@ -47,7 +47,7 @@ METHOD = Method(
             on=True,
             short="k-means",
         ),
-        # It has no total: Compare's ε is that of each step, and its line stands at the total that the paper claims.
+        # The mode has no total: Compare's ε is the ε of each step, and its line is at the total that the paper claims.
         *(
             Entry(
                 orientation,

@@ -39,7 +39,7 @@ EXACT_STOPS = (
 
 @dataclass(frozen=True)
 class AttackQuestion:
-    """A method with its parameters; `key` names them, so that equal questions have equal answers."""
+    """A method with its parameters; `key` identifies them, so equal questions have equal answers."""
 
     key: tuple[Hashable, ...]
     record: int
@@ -142,7 +142,8 @@ def guess_published(
 ) -> tuple[Segment | None, FloatArray | None]:
     """Return the record's places that the paper's release allows, and the one (d,) that fits the zones.
 
-    `zones`: theirs are of the past, and tell the mean. Either is None where the release does not tell it.
+    With `zones`, the release has zones of the past, which reveal the mean. Either result is None if the release does
+    not determine it.
     """
     first = 0 if release.start is not None else 1
     path = ZonePath(
@@ -161,7 +162,7 @@ def guess_published(
 
 
 def partitions_of(release: ZonesRelease) -> FloatArray:
-    """Return the centers (T, k, d) whose clusters each iteration looks at; the first only where it is public."""
+    """Return the centers (T, k, d) whose clusters each iteration uses; the first ones only if they are public."""
     before = release.path[:-1]
     return before if release.start is None else np.concatenate([release.start[None], before])
 

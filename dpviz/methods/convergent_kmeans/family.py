@@ -138,7 +138,7 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
 
 
 class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
-    """Lloyd's own run, of which nothing is private. Curator only."""
+    """Lloyd's own run, without any privacy. Curator only."""
 
     terms = TERMS
     scene = ExactScene
@@ -234,7 +234,7 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
     def find_reference(cls, points: Points, words: Words, result: Result[Any, Any], params: Any) -> LloydRun:
         """Return Lloyd's run from the sphere packing of the start's seed, or of seed 0. Curator only.
 
-        Epsilon does not change it: a page can keep it.
+        Epsilon does not change the run, so a page can keep it.
         """
         seed = 0 if params.start_seed is None else params.start_seed
         start = public_start(*result.release.centers.shape, seed=seed, rng=np.random.default_rng(seed))

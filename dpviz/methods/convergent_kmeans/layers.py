@@ -48,7 +48,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneMeans(Confidential):
-    """The means that zones stand on, over all iterations: released in repaired mode, secret in published mode."""
+    """The means under the zones, over all iterations: released in repaired mode, secret in published mode."""
 
     # (T, k, d) box units.
     mean: FloatArray
@@ -135,7 +135,7 @@ def _density(means: ZoneMeans, epsilon: float, plane: Projection) -> ByteArray:
     cells = (np.arange(HEAT_CELLS) + 0.5) / HEAT_CELLS * 2.0 - 1.0
     # Row 0 is at low y.
     square = np.stack(np.meshgrid(cells, cells, indexing="xy"), axis=-1).reshape(-1, 2)
-    # A zone is a ball, so that the corners of its square stay empty.
+    # A zone is a ball, so the corners of its square stay empty.
     within = np.flatnonzero((square**2).sum(axis=1) <= 1.0)
     toward = (plane(means.controller) - plane(means.mean)).reshape(-1, 2)  # (T k, 2)
     length = np.linalg.norm(toward, axis=1)
@@ -241,7 +241,7 @@ def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
         n_equal = round(1.0 / float(widths[0]))
         n_cells.append(n_equal if np.allclose(widths, 1.0 / n_equal, atol=ROUNDING / n_equal) else 0)
     n_pixels = np.array(n_cells) if all(n_cells) else np.full(len(n_cells), PIXELS)
-    # The pixels whose middles are in a cell, and one at least, so that none is lost.
+    # The pixels whose middles are in a cell, and at least one, so that no cell is lost.
     begin = np.ceil(low * n_pixels - 0.5 - ROUNDING).astype(np.intp).clip(0, n_pixels - 1)
     end = np.ceil(high * n_pixels - 0.5 - ROUNDING).astype(np.intp).clip(begin + 1, n_pixels)
     shares = counts / (end - begin).prod(axis=1)

@@ -61,7 +61,7 @@ TAB = under(
     two_worlds.CHOICE,
 )
 
-# 0 stands for the method's own rule: method -> (parameter, label, help, most)
+# 0 means the method's own rule: method -> (parameter, label, help, upper bound)
 RULES: dict[str, tuple[str, str, str, int]] = {
     "blum": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
     "dwork": ("n_iterations", "Iterations T (0: five)", "How often the noisy means are computed.", 30),
@@ -163,7 +163,7 @@ class ConvergentKMeansPage(MethodPage):
             self.own_values[rule] = None
 
     def count(self) -> Knob:
-        """Return the knob of k, which stands below the picture."""
+        """Return the knob of k, which is below the picture."""
         return self.frame.source.suited(self.knobs["n_clusters"])
 
     def note(self) -> Callable[[float], str]:
@@ -220,10 +220,8 @@ class ConvergentKMeansPage(MethodPage):
         baseline = BASELINES[self.mode]
         values = {name: value for name, value in self.values.items() if name in baseline.parameters} | self.own_values
         if self.mode == "lloyd":
-            values["start"] = (
-                "packing" if values["start"] == "private" else values["start"]
-                # No epsilon pays for seeds.
-            )
+            # No epsilon pays for seeds.
+            values["start"] = "packing" if values["start"] == "private" else values["start"]
         else:
             values["epsilon"] = epsilon
         params = baseline.Params(**values)
@@ -244,7 +242,7 @@ class ConvergentKMeansPage(MethodPage):
         )
 
     def draw_stage(self) -> None:
-        """Draw what ε moves: one run, or both modes side by side."""
+        """Draw the pictures that follow ε: one run, or both modes side by side."""
         if self.mode == "both":
             self.draw_pair()
         else:

@@ -71,8 +71,8 @@ RELEASE_DETAILS = {
     "published": "True sums over noisy counts: each red ray hits a true sum exactly.",
 }
 
-# The headline beside the picture, for one center and for several: the curator's, then everyone's. {centers} stands for
-# "one center", "five centers". Most of them end with the doubt that the guarantee leaves.
+# The headlines beside the picture, for one center and for several: the curator's, then everyone's. {centers} becomes
+# "one center" or "five centers". Most headlines end with the doubt that the guarantee leaves.
 HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
     {
         Placement.BLIND: ("the center is no better than a blind guess", "the centers are no better than a blind guess"),
@@ -329,7 +329,8 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
     def ensembles(self, view: View) -> Ensembles:
         """Return draws of the last noise (curator only), and of the true averages (public).
 
-        Published mode adds noise to counts alone and does not release them: what it says of the means is the red ray.
+        Published mode adds noise only to counts and does not release them. Its information about the means is the red
+        ray.
         """
         if self.repaired:
             return super().ensembles(view)
@@ -370,7 +371,7 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
         return zones, [*moves, *rays]
 
     def true_averages(self, stage: Stage) -> tuple[Centers | None, ground.NoisySteps | None]:
-        """Return the last exact averages, and the noise on them where zones stand on noisy means."""
+        """Return the last exact averages, and their noise if the zones are based on noisy means."""
         last, clock, means = self.steps[-1], stage.clock, self.zone_means
         after = clock.during("zone", "sample") if means.released else {}
         exact = stack(self.steps, "nonprivate_mean")

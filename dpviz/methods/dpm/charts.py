@@ -173,7 +173,7 @@ def strips(split: SplitTrace, cells: Cells, words: Words, axis: int) -> tuple[tu
 
 
 def _places_axis(cells: Cells, words: Words, node: int, axis: int) -> Axis:
-    """Show the subset's own cell; the whole box where a published cut lies outside of it. Released."""
+    """Return the range of the subset's own cell, or of the whole box if a published cut lies outside. Released."""
     box = words.ends
     low, high = float(cells.low[node, axis]), float(cells.high[node, axis])
     position = float(cells.positions[node]) if axis == cells.axes[node] else low
@@ -194,7 +194,7 @@ def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis
 
 
 def _rules(cells: Cells, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
-    """The drawn cut, released, and the best one, where they are along this feature."""
+    """Return the drawn cut (released) and the best one, if they are along this feature."""
     along, at = split.nonprivate_best
     best = (float(split.positions[along, at]), along)
     lines = (float(cells.positions[split.node]), int(cells.axes[split.node]))

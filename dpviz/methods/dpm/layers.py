@@ -137,7 +137,7 @@ def _cut_layers(subsets: Subsets, tries: Sequence[LevelStep], plane: Plane, stag
     # In a turned picture, outlines of cells replace the lines in the last frame.
     still = before | counted | (last if plane.flat else {})
 
-    # The best-scored cut of each tried node: exact, so the curator's.
+    # The best-scored cut of each tried node. Curator only, because it is exact.
     axes, positions = np.full(len(cells.axes), -1), np.full(len(cells.axes), np.nan)
     for step in tries:
         for split in step.splits:
@@ -282,8 +282,8 @@ class _Edge(Confidential):
 def _chance_layers(levels: Sequence[LevelStep], plane: Plane, stage: Stage) -> list[Layer]:
     """Draw ribbons of the chance of a cut on the edges of boxes: those cut in a level, and at the end all of them.
 
-    Around the last ones, lines show N_DRAWS draws of the noise that the choice adds to its scores, from public seeds.
-    They are draws of its law, none of them this run's.
+    Around the last ribbons, lines show N_DRAWS draws of the noise that the choice adds to its scores, from public
+    seeds. The draws are from its distribution, and none is this run's own.
     """
     clock, tried = stage.clock, [split for step in levels for split in step.splits]
     if not tried or sum(split.exists.size for split in tried) > MOST_WEIGHED:
@@ -334,7 +334,7 @@ def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> Fl
 
 
 def _ribbons(edge: _Edge, chance: FloatArray, plane: Plane) -> FloatArray:
-    """Return curves (..., p + 2, 2) that rise from an edge where a cut has a `chance` (..., p); NaN in between."""
+    """Return curves (..., p + 2, 2) that rise from an edge by the `chance` (..., p) of a cut; NaN in between."""
     along, low, high = plane.features[edge.across], edge.split.low, edge.split.high
     up = plane.features[1 - edge.across] if len(plane.features) > 1 else None
     foot, room = (0.0, 1.0) if up is None else (low[up], high[up] - low[up])
@@ -350,10 +350,10 @@ def _ribbons(edge: _Edge, chance: FloatArray, plane: Plane) -> FloatArray:
 
 
 def _draws(edge: _Edge, plane: Plane) -> FloatArray:
-    """Return the ribbons (N_DRAWS, p, 2) of what the exponential mechanism compares: the law times e to a draw's noise.
+    """Return ribbons (N_DRAWS, p, 2) of the exponential mechanism's values: chances times e to a draw's noise.
 
-    Choosing by probability is choosing the highest of log-probability and Gumbel noise. A draw is averaged over the
-    parts beside each other, so that it can be seen, and scaled to the standard deviation of one candidate's noise.
+    Choosing by probability is choosing the highest sum of log-probability and Gumbel noise. A draw is averaged over
+    neighboring parts, so that it is visible, and scaled to the standard deviation of one candidate's noise.
     """
     share = (np.arange(DRAW_PARTS) + 0.5) / DRAW_PARTS * PARTS - 0.5
     law = np.interp(share, np.arange(PARTS), edge.nonprivate_chance)

@@ -116,7 +116,7 @@ OWN = (LEVELS, POWER, PUBLIC_N, NODE, ALONG)
 
 
 class DPMPage(MethodPage):
-    """DPM's page: what differs from others is how the budget is shared, and the subset that is looked into."""
+    """DPM's page. Unlike other pages, it has shares of the budget, and a subset that the reader looks into."""
 
     solid = True
     reason_is_public = True
@@ -145,7 +145,7 @@ class DPMPage(MethodPage):
             self.values["n_public"] = dataset.n if controls.control(PUBLIC_N) else None
 
     def read_look(self) -> None:
-        """Read the subset that is looked into."""
+        """Read the subset that the reader looks into."""
         self.node = int(state.value(NODE))
 
     def fields(self) -> dict[str, Any]:
@@ -219,12 +219,12 @@ class DPMPage(MethodPage):
             live(chart, key=f"strip-{name}", height=STRIP_HEIGHT)
 
     def many(self) -> None:
-        """Draw many runs: what they release, one after another, and where they cut."""
+        """Draw many runs: their releases, one after another, and their cuts."""
         many_runs.many(self.frame, self.request, self.budget, self.noise, self.view, bands=True, more=self.cuts)
 
     @st.fragment
     def cuts(self, n_runs: int) -> None:
-        """Draw where `n_runs` other runs cut, how many clusters they find, and which of the shown cuts come again."""
+        """Draw the cuts of `n_runs` other runs, their numbers of clusters, and the shown cuts that come again."""
         if state.is_blank():
             return
         run = self.run()
@@ -266,7 +266,7 @@ class DPMPage(MethodPage):
         st.caption(f"Again: runs that cut along the same feature, within {near}, through the middle of the shown cut.")
 
     def quality(self) -> None:
-        """Draw what is measured beside k-means with the same k, silhouette among it."""
+        """Draw the measurements beside k-means with the same k, including the silhouette."""
         if self.frame.public:
             st.info(PUBLIC_QUALITY)
         else:
@@ -304,9 +304,9 @@ def looked_into() -> tuple[int, int]:
 
 
 def rebalanced(shares: Mapping[str, float], changed: str, share: float, locked: Collection[str]) -> dict[str, float]:
-    """Return the shares after `changed` was set to `share`, or as near to it as the locks and LEAST let it.
+    """Return the shares after `changed` was set to `share`, or as near to it as the locks and LEAST allow.
 
-    The others that are not locked keep their ratios, as far as LEAST lets them. All four add up to 1.
+    The other unlocked shares keep their ratios, as far as LEAST allows. All four add up to 1.
     """
     free = [name for name in shares if name != changed and name not in locked]
     locked_sum = math.fsum(shares[name] for name in shares if name != changed and name in locked)

@@ -39,9 +39,9 @@ from dpviz.stories.spending import SpendingRow
 from dpviz.stories.view import Plane, View
 from dpviz.stories.wording import Doubt, in_words, opened, percent, things
 
-# Ratio to the distances to one center for everyone. Below it, clusters count as tighter. Our choice.
+# Largest ratio of the clusters' spread to the spread of one cluster for everyone that counts as tighter. Our choice.
 TIGHT = 0.8
-# Share of all records. A side that may be refused for its noise is then as large as a cluster. Our choice.
+# Share of all records above which a side that noise may refuse is as large as a cluster. Our choice.
 COARSE = 0.1
 TYPICAL_DELTA = 1e-5
 TERMS = (
@@ -102,7 +102,7 @@ def _format_chance(chance: float) -> str:
 
 @cache
 def _sigmas() -> tuple[FloatArray, FloatArray]:
-    """Return logarithms of ε and of sigma: how sigma goes with ε hardly depends on δ."""
+    """Return logarithms of ε and of sigma. Sigma as a function of ε hardly depends on δ."""
     epsilons = np.geomspace(1e-5, 1e3, 81)
     sigmas = [gaussian_sigma(1.0, Budget(float(each), TYPICAL_DELTA)) for each in epsilons]
     return np.log(epsilons), np.log(sigmas)
@@ -146,7 +146,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def node(self) -> int:
-        """The chosen subset, the root where the tree has no such one."""
+        """The chosen subset, or the root if the tree has no such subset."""
         return self.chosen if self.chosen < len(self.cells.axes) else 0
 
     @property
@@ -226,8 +226,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def is_too_noisy(self) -> bool:
         """Whether noise alone kept a subset whole that has most records of two known classes. Curator only.
 
-        Its gap is as deep as one of chance is not, and was not clear beside the noise, or its noisy count was too small
-        to be cut at all.
+        Its gap is deeper than chance explains but was not clear beside the noise, or its noisy count was too small for
+        any cut.
         """
         homes = np.bincount(self.shared.argmax(axis=0), minlength=self.k)
         first, tree = self.steps[0], self.release.tree
@@ -318,8 +318,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def noise_law(self) -> NoiseLaw | None:
         """How far noise moves released averages; None in published calibration. Public.
 
-        Of two averages it is the first one's, see `first_round`. That averages are moved back into their cells is left
-        out. Published sums are taken in data units, from 0 on.
+        If there are two averages, it is the noise of the first one; see `first_round`. It ignores that averages are
+        moved back into their cells. Published sums are in data units, with origin 0.
         """
         if self.published:
             return None
@@ -329,14 +329,14 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def first_round(self) -> Result[TreeRelease, Step]:
-        """The result without a second average, which has at most the first one's noise: how much is not released."""
+        """The result without a second average, whose noise is at most the first one's but is not released."""
         events = self.result.events
         return replace(self.result, events=events[: len(events) + 1 - self.last.n_rounds])
 
     def noise_growth(self, times: FloatArray) -> FloatArray:
         """Return how many times larger the averages' noise is at `times` (m,) this ε, with the same cuts. Public.
 
-        Where there are two rounds, the first one has sqrt(2) times the noise.
+        If there are two rounds, the first one has sqrt(2) times the noise.
         """
         n, d, epsilons = float(self.release.tree.noisy_counts[0]), self.words.box.d, self.params.epsilon * times
         now, *then = (
@@ -352,10 +352,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def count_scales(self) -> FloatArray:
-        """The Laplace scales (k, 3) whose draws add up to the noise of each leaf's count: public.
+        """The Laplace scales (k, 3) whose draws add up to the noise of each leaf's count. Public.
 
         A leaf whose cut was refused has its own count and the sum of its sides' counts, each weighted by 1 / variance.
-        As published it has its own count alone.
+        In published calibration, it has only its own count.
         """
         scales = {
             leaf.step: spending.scale_of(leaf)
@@ -375,7 +375,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axes of the known clusters found (or of the spread left), and of the noise (public).
 
-        The law of the cuts is secret, so that the public reads how far noise moves an average.
+        The distribution of the cuts is secret, so the public's axis shows how far noise moves an average.
         """
         public = None if self.published else center_facts.noise_strip("Noise moves averages by")
         known = self.n_classes
@@ -522,7 +522,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         )
 
     def _delta(self) -> tuple[str, str]:
-        """Return delta and where it comes from."""
+        """Return delta and its source."""
         claim = self.guarantee.stated
         if self.params.delta is not None:
             return f"{chance_limit(claim.delta)}, given", "You chose it."
@@ -533,7 +533,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return f"{delta} (whatever the noisy count)", f"{why} {chance_limit(claim.calibrated_delta)}: no proof."
 
     def spending(self) -> tuple[SpendingRow, ...]:
-        """Return the spending, public: each level's counts and cuts, then the averages, at what is theirs of delta."""
+        """Return the spending: each level's counts and cuts, then the averages, at their share of delta. Public."""
         share = 1.0 - COUNT_DELTA_SHARE if self.published else 1.0
         rows = spending.list_spending(self.result, delta=share * self.guarantee.of_row.stated.calibrated_delta)
         return tuple(sorted(rows, key=lambda row: row.column))
@@ -637,7 +637,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """How often (m,) noise alone would make a chance gap look as deep as a tried cut's gap; released.
 
         P(Laplace >= depth - CHANCE sqrt(n~)), noise of the public scale of the cut's level: records of one smooth
-        cluster leave gaps of CHANCE sqrt(n~). NaN where no cut was tried, and as published.
+        cluster leave gaps of CHANCE sqrt(n~). NaN if no cut was tried, and in published calibration.
         """
         tree, first = self.release.tree, self.steps[0]
         assert isinstance(first, PlanStep)

@@ -43,8 +43,8 @@ def draw_again(
 ) -> Ensembles:
     """Return other averages of the same leaves, around exact means for the curator, around released ones for everyone.
 
-    `count_scales` (k, 3) are those of `count_noise`. The curator of a teaching run also sees where the same cuts could
-    have been. Their distribution is secret: nobody else sees them.
+    `count_scales` (k, 3) are the scales for `count_noise`. The curator of a teaching run also sees other places of the
+    same cuts. Nobody else sees them, because their distribution is secret.
     """
     box, n = subsets.words.box, n_draws(len(release.centers))
     noise = standard_noise("gaussian", n, *release.centers.shape)[1]
@@ -68,11 +68,11 @@ def draw_again(
 def draw_rings(
     release: TreeRelease, count_scales: FloatArray, subsets: Subsets, plane: Plane, *, published: bool
 ) -> FloatArray:
-    """Return the ellipses (k, p, 2) around released centers that half of the noise stays within: public.
+    """Return the ellipses (k, p, 2) around released centers that contain half of the noise. Public.
 
     To first order, noise Z in a count moves an average by Z / count of the way to its origin. An ellipse has the shape
     of the covariance of both noises, and half of N_INSIDE public draws are inside. In a flat picture it ends at the
-    cell, or as `published` at the box, as its center does.
+    cell, or if `published` at the box, like its center.
     """
     widths, matrix = subsets.words.box.widths, plane.projection.matrix
     origins, low, high, counts = _averages(release, subsets, published=published)
@@ -117,7 +117,7 @@ def _averages(
 def count_noise(scales: FloatArray, n: int) -> FloatArray:
     """Return n draws (n, k) of the noise of leaves' counts, the same every time: the sum of three Laplace draws each.
 
-    The `scales` (k, 3) are those of the leaf's own count and of the counts of its refused sides, times their weights.
+    The `scales` (k, 3) belong to the leaf's own count and to the counts of its refused sides, times their weights.
     """
     return np.asarray((_standard_counts(n, len(scales)) * scales).sum(axis=2))
 
@@ -158,7 +158,7 @@ class Cuts:
         cells, box = subsets.cells, subsets.words.box
         leaves = subsets.tree.cells(box.from_unit(unit))
         exact = box.to_unit(last.nonprivate_centers)
-        # Which cuts a leaf lies below: those of the cells that its own is part of.
+        # The cuts that a leaf lies below: the cuts of the cells that contain its own cell.
         middles = (cells.low + cells.high)[last.leaves][:, None] / 2.0
         below = np.asarray(
             ((middles > cells.low[self.nodes]) & (middles < cells.high[self.nodes])).all(axis=2)

@@ -65,9 +65,9 @@ def leaf_order(tree: MergeTree) -> list[int]:
 
 
 def branches(tree: MergeTree) -> tuple[FloatArray, list[int]]:
-    """Return one curve a node but the root (2L - 2, 3, 2), and the densest leaf below each (for its color).
+    """Return a curve for each node but the root (2L - 2, 3, 2), and the densest leaf below each (for its color).
 
-    A curve goes from where the node begins to its merge, and along it to the height of the joined branch. x is the
+    A curve goes from the node's start to its merge, and along the merge to the height of the joined branch. x is the
     decimal logarithm of the density's share of the highest peak. Infinite heights are farther left than all others.
     """
     n = tree.n_leaves
@@ -239,12 +239,12 @@ class AgreementRuns(Confidential):
     n_peaks: Labels  # (R,)
     # Sketches of the first runs.
     sketches: tuple[Sketch, ...]
-    # False if no classes are known, so that the reference is a run without noise.
+    # False if no classes are known, so the reference is a run without noise.
     against_classes: bool
 
     @property
     def right_share(self) -> FloatArray:
-        """The share (3,) of runs with an ARI of at least RIGHT: it is near 0 or 1, so that medians mislead."""
+        """The share (3,) of runs with an ARI of at least RIGHT. The ARI is near 0 or 1, so medians mislead."""
         return np.asarray((self.nonprivate_ari >= RIGHT).mean(axis=1))
 
 

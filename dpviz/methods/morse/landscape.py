@@ -104,7 +104,7 @@ class Regions(Confidential):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColoredLandscape:
-    """A released landscape in its clusters' colors at each stop of the scrubber, or at one stop: public."""
+    """A released landscape in its clusters' colors at each stop of the scrubber, or at one stop. Public."""
 
     mixture: Mixture
     tree: MergeTree
@@ -168,8 +168,8 @@ def relief(density: Mixture, plane: Projection) -> Relief:
 def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
     """Return the basins of a mixture in two dimensions, of cells and records `unit` (n, 2), by flowing down.
 
-    Labels are those of `lattice_basins` and `basins_by_lattice`, which say how near to borders they can be wrong. The
-    eigenvalues of covariances have a floor, so that few parts of basins are as thin as a cell.
+    The labels come from `lattice_basins` and `basins_by_lattice`, which state how near to borders they can be wrong.
+    The eigenvalues of covariances have a floor, so few parts of basins are as thin as a cell.
     """
     if n_minima == 1:
         return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
@@ -385,7 +385,7 @@ def most_cuts(tree: MergeTree) -> int:
 
 
 def cut_height(tree: MergeTree, k: int) -> float:
-    """Return a height within the range that gives k clusters, where the cut's rule is drawn."""
+    """Return the height of the cut's rule, within the range that gives k clusters."""
     heights, n = tree.linkage[:, 2], tree.n_leaves
     finite = heights[np.isfinite(heights)]
     lowest = max(float(finite.max(initial=0.0)), float(tree.births.max()))

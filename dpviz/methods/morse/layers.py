@@ -115,7 +115,7 @@ def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
             row[0, : len(curve)] = curve
         layers.append(Layer.from_arrays("level", Kind.LINES, RELEASED, lines, rows, size=2.0))
     curves = land.contours(ground, land.contour_levels(), plane)
-    # Lines of all levels look alike, so that they form one line.
+    # Lines of all levels look alike, so they form one line.
     xy = np.concatenate(curves)[None, None]
     return [*layers, Layer.from_arrays("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
 

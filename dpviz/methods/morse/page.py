@@ -49,7 +49,7 @@ CALIBRATION = ("delta", "calibration", "adjacency", "estimator")
 
 
 class MorsePage(MethodPage):
-    """Morse processing's page: what differs from others is what is scrubbed, and the pair of a search."""
+    """Morse processing's page. Unlike other pages, it has a choice of what to scrub, and the pair of a search."""
 
     data = "moons"
     controls = (MOVES, FIRST, SECOND, RUNS, *many_runs.KNOBS, *two_worlds.KNOBS)
@@ -76,7 +76,7 @@ class MorsePage(MethodPage):
                 st.caption("The paper's noise is for changing one record, whatever is chosen here.")
 
     def draw_look(self) -> None:
-        """Draw the choice of what is scrubbed, and of the pair of a search."""
+        """Draw the choice of what the scrubber moves, and of the pair of a search."""
         with self.frame.first, st.expander("What play shows"):
             moves = str(controls.control(MOVES, width="content"))
             if moves == "search":
@@ -90,7 +90,7 @@ class MorsePage(MethodPage):
         return {"look": self.look}
 
     def count(self) -> Knob:
-        """Return the knob of k, which stands below the picture."""
+        """Return the knob of k, which is below the picture."""
         return self.frame.source.suited(self.knobs["n_clusters"])
 
     def note(self) -> Callable[[float], str]:

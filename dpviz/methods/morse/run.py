@@ -47,7 +47,7 @@ from dpviz.stories.wording import Doubt, in_words, opened, things
 DENDROGRAM_HEIGHT = 250  # CSS pixels
 # Agreement (ARI) from which clusters are exactly, almost, and partly right. Our choice.
 EXACT, ALMOST, MIXED = 1.0, 0.9, 0.5
-# Share of the requested components. Our choice.
+# Share of the requested components up to which most hills count as drowned. Our choice.
 DROWNED = 0.5
 MOONS = "Two moons"
 MOST_NAMED = 24  # clusters
@@ -80,7 +80,7 @@ HINT = "Click a chain between peaks, or a pass, to see its search."
 
 @dataclass(frozen=True, slots=True)
 class LandscapeLook:
-    """What the scrubber moves in the picture, and the pair of components whose search the picture shows."""
+    """The view that the scrubber moves, and the pair of components whose search the picture shows."""
 
     # "cut", "level" or "search".
     moves: str = "cut"
@@ -142,7 +142,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @cached_property
     def nonprivate_ari(self) -> float | None:
-        """Agreement of clusters and true classes, where the data set knows them."""
+        """Agreement of clusters and true classes, if the data set has them."""
         if self.classes is None or not len(self.classes):
             return None
         return adjusted_rand(self.classes, self.nonprivate_clusters)
@@ -171,7 +171,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @cached_property
     def cut_heights(self) -> FloatArray:
-        """A height (n_cuts,) within the range that gives 1 .. n_cuts clusters: where a cut's rule is drawn."""
+        """Heights (n_cuts,) of the cuts' rules, within the ranges that give 1 .. n_cuts clusters."""
         return np.array([land.cut_height(self.tree, k + 1) for k in range(self.n_cuts)])
 
     @cached_property
@@ -233,7 +233,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             start_frame=self.start_frame,
         )
 
-    # What is said.
+    # Words about the run.
 
     @property
     def lede(self) -> str:
@@ -297,7 +297,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axis of the agreement with the known classes, else of the clusters left. Curator only.
 
-        How hills come and go with the noise follows from the records, so that the public has none.
+        The change of hills with the noise follows from the records, so the public has no axis.
         """
         if self.nonprivate_ari is None:
             asked = self.params.n_clusters
@@ -372,13 +372,13 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             SpendingRow(i + 1, "Steps", times * zcdp_rho((e,), adjacency), 1) for i, e in enumerate(self.events)
         )
 
-    # What is drawn.
+    # Pictures of the run.
 
     def ensembles(self, view: View) -> Ensembles:
         """Return other places of the small hills under the last pass's noise (curator only), and true ones (public).
 
-        A component that would not stand out from the noise stays where the pass before had it. Only bases whose last
-        pass has normal noise on all moments have a law here.
+        A component that would not stand out from the noise stays at its place of the pass before. Only bases whose last
+        pass has normal noise on all moments have ensembles.
         """
         del view
         last, release = self.steps[-1], self.release

@@ -139,7 +139,7 @@ def _error_before(low: tuple[float, ...], high: tuple[float, ...]) -> float:
 
 
 def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
-    """Return the posterior as a heat map: public, but for the place where the record really is."""
+    """Return the posterior as a heat map. Public, except for the true place of the record."""
     plane, box, d = run.plane(View()), run.words.box, run.words.box.d
     corner = plane(np.ones((1, d)))[0]
     heat = posterior.weights.reshape(posterior.prior.shape).T if d == 2 else posterior.weights[None]
@@ -188,7 +188,7 @@ def posterior_facts(run: NDLaplaceRun, posterior: Posterior) -> tuple[Fact, ...]
 def roc_chart(run: NDLaplaceRun, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:
     """Play the two-place game many times, and return the ROC with its bound: all invented, so public.
 
-    A record stands in the box's middle or one radius beside it; the attacker knows which released point is its own.
+    A record is in the box's middle or one radius beside it; the attacker knows which released point is its own.
     """
     box, params = noise_box(run.words.box, run.params), run.params
     pair = pair_of(box, min(run.measure.radius, float(box.widths[0])))
@@ -250,7 +250,7 @@ def world_of(box: Box, params: Params, radius: float) -> World:
     middles[:, 0] = PLACES
     noise = SPREAD * np.random.default_rng(CROWD_SEED).standard_normal((GROUP, inner.d))
     group = np.clip(middles[0] + noise, 0.0, 1.0)
-    # Mirrored, so that x is the first group's and x' the second's however near they are to each other.
+    # Mirrored, so that x belongs to the first group and x' to the second, no matter how near they are to each other.
     crowd = inner.from_unit(np.concatenate([group, 1.0 - group]))
     points, others = (np.concatenate([place[None], crowd]) for place in pair)
     return World(inner, frozen(pair), frozen(points), frozen(others), frozen(inner.from_unit(middles)))
@@ -285,7 +285,7 @@ def play_membership(
         return attacks.tree_release(PointsRelease(rows), labels, rng=generator)
 
     def reach(release: ClassifierRelease, records: Points) -> FloatArray:
-        # The attacker's own places to start from; where none has another label the distance is the most it can be.
+        # The attacker's own starting places. If none has a different label, the distance is as large as possible.
         far = attacks.label_only_scores(release, records, world.box, rng=np.random.default_rng(0))
         return np.minimum(far, world.box.diagonal)
 
@@ -300,14 +300,14 @@ def play_membership(
 def membership_chart(
     run: NDLaplaceRun, attack: str, parts: Sequence[GameScores], bare: GameScores
 ) -> tuple[Scene, tuple[Fact, ...]]:
-    """Return the ROC of one of ATTACKS with its bound and band, and the rates at the attacker's threshold: public.
+    """Return the ROC of one of ATTACKS with its bound and band, and the rates at the attacker's threshold. Public.
 
     `parts` are games on moved points, the first the attacker's own, which only sets the threshold; `bare` is one
     without noise.
     """
     budget = budget_of(run.params, world_of(run.words.box, run.params, run.measure.radius).pair)
     inside, outside = (np.concatenate(each) for each in zip(*((p.inside, p.outside) for p in parts[1:]), strict=True))
-    # Rounds are independent, so that several games form one.
+    # Rounds are independent, so several games form one.
     roc = attacks.empirical_roc(inside, outside)
     unmoved = attacks.empirical_roc(bare.inside, bare.outside)
     scene = roc_scene(
@@ -414,7 +414,7 @@ def budget_facts(run: NDLaplaceRun, n_releases: int) -> tuple[Fact, ...]:
 
 
 def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
-    """Return the root mean square error of both guesses against the number of releases, by law: public."""
+    """Return the expected root mean square error of both guesses by the number of releases. Public."""
     d, epsilon = run.words.box.d, run.params.epsilon
     n = np.array(RELEASES, dtype=np.float64)
     x, unit = np.log10(n), 100.0 if run.measure.shares else 1.0

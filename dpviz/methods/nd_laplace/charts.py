@@ -1,6 +1,6 @@
 """Charts beside and below the picture of nD-Laplace: how far points move, what walls and many features cost.
 
-All but the records' radii is the law of a release without any record: public.
+Everything except the records' radii is the distribution of a release without any record, and therefore public.
 """
 
 import math
@@ -137,7 +137,7 @@ def profile_chart(epsilon: float, measure: Measure) -> Scene:
 
 
 def dimension_rows(params: Params, box: Box, measure: Measure) -> list[dict[str, str]]:
-    """Return, by the number of features, how far points move against a cube with the box's longest side: public."""
+    """Return how far points move in a cube with the box's longest side, by the number of features. Public."""
     side = float(noise_box(box, params).widths.max())
     epsilon = params.epsilon
     rows = []

@@ -278,7 +278,7 @@ def score_chart(
 
 
 def helper_charts(helpers: Helpers) -> tuple[tuple[str, Scene], ...]:
-    """Return (key, chart) of elbow, silhouette, gap statistic and k-distances: public."""
+    """Return (key, chart) of elbow, silhouette, gap statistic and k-distances. Public."""
     curves, ks = helpers.curves, helpers.curves.n_clusters.astype(np.float64)
     k = Axis("clusters k", view=(0.5, float(ks[-1]) + 0.5), whole=True)
     distances = helpers.distances

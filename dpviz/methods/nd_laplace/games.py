@@ -89,8 +89,8 @@ def playable(run: NDLaplaceRun, view: View) -> bool:
 def around(run: NDLaplaceRun, view: View, record: int, *, centered: bool = False) -> Ground:
     """Return the part of the public box around `record`, in the two features that the picture shows.
 
-    The box is cut into squares of SIDE radii, so that the square says no more of the place than that it is there;
-    `centered` has the place in the middle instead, for a game in which it is no secret.
+    The box is cut into squares of SIDE radii, so that the square reveals only that the place is in it. With `centered`,
+    the place is in the middle instead, for a game in which it is not secret.
     """
     features, side = [view.x, view.y], SIDE * run.measure.radius
     # Box units per unit of noise.
@@ -123,11 +123,11 @@ def release_of(epsilon: float, records: Points, rng: np.random.Generator) -> Poi
 class LocationGame:
     """A game that asks for the place of the record. This part is public; rounds come from their seed.
 
-    Every place of the ground, which is invented where it is None, is equally likely to the attacker.
+    To the attacker, every place of the ground is equally likely. The ground is invented if it is None.
     """
 
     def __init__(self, level: float, measure: Measure, ground: Ground | None = None) -> None:
-        """Take the level within the radius, and what is played on."""
+        """Take the level within the radius, and the ground of the game."""
         self.measure, self.epsilon = measure, level / measure.radius
         self.ground = invented(measure) if ground is None else ground
         prior = attacks.uniform_prior(self.ground.box, (PLACES, PLACES))

@@ -1,6 +1,6 @@
 """Layers of nD-Laplace's picture: all points, and the move of one record with its perturbation area.
 
-Gray is what one person alone knows, orange is noise, blue is what everybody sees, green is public.
+Gray is known to one person alone, orange is noise, blue is visible to everyone, green is public.
 """
 
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ def threaded(n: int) -> Labels:
 
 
 def thread_opacity(ends: FloatArray) -> FloatArray:
-    """Return the opacity (R, m) of threads `ends` (R, m, 4): fainter where they are long, N_FULL of them in full."""
+    """Return the opacity (R, m) of threads `ends` (R, m, 4): long ones are fainter, N_FULL of them are full."""
     length = np.hypot(ends[..., 2] - ends[..., 0], ends[..., 3] - ends[..., 1])
     full = np.zeros(ends.shape[1], dtype=bool)
     full[:: max(1, -(-len(full) // N_FULL))] = True
@@ -291,7 +291,7 @@ def _chosen_layers(
     ways = (chosen.nonprivate_place, chosen.nonprivate_before, chosen.released)
     here, before, after = (placed(each, plane, i) for each in ways)
 
-    # The mean radius, the circles that hold half and 9 in 10 of all releases, and draws from the law.
+    # The mean radius, the circles that contain half and 9 in 10 of all releases, and draws from the distribution.
     half, most, _ = area.radii
     rings = outlines(np.repeat(here, 3, axis=0), np.array([area.mean_radius, half, most]), scales, plane)[None]
     law = nd_laplace_noise(N_DRAWS, d, epsilon=epsilon, rng=rng).displacement

@@ -160,10 +160,10 @@ def pairs_of(*knobs: Knob) -> list[tuple[str, str]]:
 
 
 class NDLaplacePage(MethodPage):
-    """nD-Laplace's page: ε comes with a radius, and one record is looked at."""
+    """nD-Laplace's page: ε comes with a radius, and the reader looks at one record."""
 
     data = "city"
-    # View that the public does not see. There is no curator.
+    # Name of the view that the public does not see. There is no curator.
     insider = "With homes"
     solid = True
     controls = (RADIUS, RECORD, CLUSTERING, CLUSTERS, AGAIN, PLACE, HIDDEN, *many_runs.KNOBS, *two_worlds.KNOBS)
@@ -176,10 +176,10 @@ class NDLaplacePage(MethodPage):
         super().__init__(method)
         self.knobs, self.budget, self.adapt = KNOBS, KNOBS["epsilon"], as_it_is
 
-    # What stands above the tabs.
+    # Controls above the tabs.
 
     def unit(self) -> str:
-        """Return the unit of distance: what was chosen, or what suits the features."""
+        """Return the unit of distance: the chosen unit, or one that suits the features."""
         unit, dataset = str(state.value(UNIT)), self.frame.source.dataset
         if unit == "auto":
             return "data" if has_one_unit(dataset.box, dataset.units) else "range"
@@ -198,7 +198,7 @@ class NDLaplacePage(MethodPage):
         self.values = {"unit": unit, "domain": str(controls.control(KNOBS["domain"]))}
 
     def draw_knobs(self) -> None:
-        """Draw remap, the unit of distance, and the record that is looked at; one that is not there is the first."""
+        """Draw remap, the unit of distance, and the chosen record; a missing record becomes the first."""
         remap = KNOBS["remap"]
         self.values["remap"] = controls.control(remap) if self.values["domain"] == "remap" else state.value(remap)
         with st.expander("Distance"):
@@ -232,7 +232,7 @@ class NDLaplacePage(MethodPage):
         return lambda level: attacker(attacker_odds(factor * level), apart)
 
     def draw_slider(self) -> float:
-        """Draw the privacy slider; deployments state no radius, so they are no marks on it."""
+        """Draw the privacy slider without marks for deployments, because these state no radius."""
         return controls.stage_slider(self.budget, stage.message(), note=self.meaning)
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
@@ -294,7 +294,7 @@ class NDLaplacePage(MethodPage):
         panel.side(panel.facts(title, facts, public=self.frame.public))
 
     def many(self) -> None:
-        """Draw where the chosen person would be seen, run after run, around the place that only that person knows."""
+        """Draw the chosen person's released places, run after run, around the place that only that person knows."""
         run = None if self.frame.public else self.run()
         if run is not None and not run.n:
             return
@@ -426,7 +426,7 @@ class NDLaplacePage(MethodPage):
 
     @st.fragment
     def attacks_tab(self) -> None:
-        """Draw what an attacker learns from the release on screen, and from more of them."""
+        """Draw an attacker's knowledge from the release on screen, and from more releases."""
         if state.is_blank():
             return
         run = self.run()
@@ -467,7 +467,7 @@ class NDLaplacePage(MethodPage):
             self.draw_facts("This record", attacks.repeat_facts(run, releases))
 
     def ask_memberships(self, run: NDLaplaceRun) -> Answers:
-        """Start the games of both attacks, or return what is known of them; the seeds of invented rounds are public."""
+        """Start the games of both attacks, or return their known results. Seeds of invented rounds are public."""
         settings, radius, n_rounds = run.settings, run.measure.radius, attacks.rounds_of(run.words.box.d)
         jobs = []
         for attack in attacks.ATTACKS:
@@ -494,7 +494,7 @@ class NDLaplacePage(MethodPage):
 
     @st.fragment
     def walls(self) -> None:
-        """Draw what drawing again does near walls, and what it costs; no record is looked at."""
+        """Draw the effect and the cost of drawing again near walls, without looking at a record."""
         run = self.followed_run("wait-walls")
         if run is None:
             return
@@ -520,7 +520,7 @@ class NDLaplacePage(MethodPage):
 
     @st.fragment
     def play(self) -> None:
-        """Draw the games; they are the same for everybody, unless they are about own records."""
+        """Draw the games. They are the same for everyone, unless they are about the reader's own records."""
         run = self.followed_run("wait-game")
         if run is None:
             return
@@ -534,7 +534,7 @@ class NDLaplacePage(MethodPage):
         self.draw_places(run, own=own)
 
     def draw_locations(self, run: NDLaplaceRun, *, own: bool) -> None:
-        """Draw a round of where the record was, take a guess, and show the score."""
+        """Draw a round of the game for the record's place, take a guess, and show the score."""
         view, source = self.view, self.frame.source
         played = Played.of_session("where", (run.level, run.measure, own and (source.key, view.x, view.y)))
         ground = None

@@ -1,7 +1,7 @@
 """nD-Laplace as a picture: everyone moves their own point before anyone sees it.
 
-There is no curator. Gray is what one person alone knows: the record, the length and the direction of its move. Box
-units are what every picture works in. Noise lives in the unit that ε is per: the data's own, or shares of each
+There is no curator. Gray marks values that one person alone knows: the record, the length and the direction of its
+move. Every picture is in box units. Noise is in the unit that ε refers to: the data's own unit, or shares of each
 feature's public range, which are the box units themselves.
 """
 
@@ -98,7 +98,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def record(self) -> int:
-        """Whose perturbation area is drawn."""
+        """The record whose perturbation area is drawn."""
         return self.look.record
 
     @property
@@ -119,7 +119,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def settings(self) -> Settings:
-        """The parameters as a key; parameters themselves may hold arrays."""
+        """The parameters as a key, because parameters themselves may contain arrays."""
         return self.params.epsilon, self.params.domain, self.params.remap, self.params.unit
 
     @property
@@ -129,12 +129,12 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def n(self) -> int:
-        """Number of records: public, every person sends a row."""
+        """Number of records. Public, because every person sends a row."""
         return len(self.release.points)
 
     @property
     def area(self) -> PerturbationArea:
-        """The law of the radius, in the unit of the noise."""
+        """The distribution of the radius, in the unit of the noise."""
         return perturbation_area(self.words.box.d, epsilon=self.params.epsilon)
 
     @property
@@ -148,7 +148,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         box = self.words.box
         return np.ones(box.d) if self.params.unit == "range" else 1.0 / box.widths
 
-    # What is said.
+    # Words about the run.
 
     @property
     def distance(self) -> tuple[float, str]:
@@ -162,7 +162,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def width(self) -> float:
-        """The longest side of the box, in the unit of the noise: public."""
+        """The longest side of the box, in the unit of the noise. Public."""
         return float((1.0 / self.scales).max())
 
     def _away(self, move: float) -> str:
@@ -189,10 +189,10 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return f"Trust nobody: every {who} sends only a **moved point**."
 
     def finding(self) -> Sentence:
-        """Say the run in one sentence: how far the law moves points, and what that leaves of the map; all public."""
+        """Describe the run in one sentence: the expected move, and how much of the map it leaves. Public."""
         law, urban, doubt = self.area.mean_radius, set(self.words.units) == {"m"}, self.doubt
         share, away = law / self.width, self._away(law)
-        # Walls change where points land, not what the noise has hidden.
+        # Walls change the places where points land, but not the protection from the noise.
         lands = f"Everyone lands {away} away on average" if self.is_free else f"Noise averages {away}, kept inside"
         if share >= GONE:
             left = f": {'homes' if urban else 'places'} are lost"
@@ -213,11 +213,11 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             sentence = sentence.replace(" of the map", "", 1).replace("Everyone lands", "All land", 1)
         if self.words.box_public:
             return Sentence(sentence, sentence)
-        # Of a map whose bounds come from the records the public does not learn how wide it is.
+        # If the map's bounds come from the records, the public does not learn its width.
         return Sentence(sentence, f"Noise averages {self._format_move(law)}{doubt.value}.")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axis of how far points are moved, beside the map's width, which is public where the bounds are."""
+        """Return the axes of the points' move, beside the map's width, which is public if the bounds are."""
         times = 100.0 if self.measure.shares else 1.0
         line = (times * self.width, "the map's width")
         unit = "of the range" if self.measure.shares else ""
@@ -232,7 +232,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         """Return the mean move of the points in this run, and by its distribution before the domain's step."""
         law, times, words = self.area.mean_radius, 100.0 if self.measure.shares else 1.0, self._format_move
         move = self.nonprivate_move
-        # Without walls what was moved goes by 1/ε as the law does, up to the luck of this draw.
+        # Without walls, the move is proportional to 1/ε like its distribution, up to the luck of this draw.
         own = inverse(times * move, times * move, times * move) if self.is_free else ()
         run = StripMeasure(times * move, words(move), own) if self.n else None
         d = self.words.box.d
@@ -338,7 +338,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         )
 
     def plane(self, view: View) -> Projection:
-        """Return the plane of `view`; a map whose lengths are the same both ways where the box allows it."""
+        """Return the plane of `view`, with equal lengths on both axes of a map if the box allows it."""
         plane = project(view, self.words, self.unit)
         if plane.corners is None or plane.nonprivate:
             return plane

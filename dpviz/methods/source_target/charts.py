@@ -1,6 +1,6 @@
 """Charts of source-target clustering: counts and threshold, the bound, and every method's cost over many runs.
 
-Beside the charts stands what a background process computes for them: it loads no Streamlit.
+This module also has the computations of the charts' background process, which does not load Streamlit.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def bound_chart(step: SanitiseStep, coreset_radius: float, nonprivate_difference
 
 @dataclass(frozen=True)
 class CostQuestion:
-    """One budget and some k. Equal questions have equal answers on the same source, so that a job is named by one."""
+    """One budget and some k. Equal questions have equal answers on the same source, so a question names a job."""
 
     n_centers: tuple[int, ...]
     # Everything else that the answer depends on.
@@ -171,8 +171,8 @@ def medians(costs: Costs, k: int) -> tuple[float, ...]:
 def reversal(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbol: str) -> str:
     """Say how often a run costs more at the budget `now` than at the previous budget, and why; "" for never.
 
-    `budgets` ascend, and each of `costs` has one k. A run has the same draws at both budgets, of another size, and
-    another size can lead to another choice. Exact: the curator's.
+    `budgets` ascend, and each of `costs` has one k. A run has the same draws at both budgets, but scaled differently,
+    and a different scale can lead to a different choice. Curator only, because it is exact.
     """
     at = list(budgets).index(now)
     if at == 0:

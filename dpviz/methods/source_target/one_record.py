@@ -65,8 +65,8 @@ class SourceChange(Confidential):
 def change_record(points: Points, box: Box, params: Params, row: int, place: Points | None, seed: int) -> SourceChange:
     """Return the change when record `row` of the source (m, d) is removed, or moved to `place` (d,), in data units.
 
-    Noise is drawn for the targets' averages, so that it does not depend on the source: with one seed both runs have
-    the same.
+    Noise is drawn for the targets' averages, so it does not depend on the source. With one seed, both runs have the
+    same noise.
     """
     if place is None:
         other = np.delete(points, row, axis=0)

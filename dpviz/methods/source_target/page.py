@@ -104,19 +104,8 @@ SLIDERS = {
         "rho", "float", 0.5, "Privacy budget ρ", "What the averages spend, zCDP.", 0.005, HIGH, 0.005, HIGH, log=True
     ),
 }
-DELTA = Knob(
-    "delta",
-    "float",
-    1e-5,
-    "δ",
-    "How often the guarantee may fail.",
-    1e-9,
-    0.01,
-    1e-300,
-    0.5,
-    log=True,
-    # Delta of Gaussian noise under ε.
-)
+# Delta of Gaussian noise under ε.
+DELTA = Knob("delta", "float", 1e-5, "δ", "How often the guarantee may fail.", 1e-9, 0.01, 1e-300, 0.5, log=True)
 
 # Tabs.
 
@@ -279,7 +268,7 @@ class SourceTargetPage(MethodPage):
         return controls.stage_slider(self.budget, stage.message(), note=self.meaning)
 
     def count(self) -> Knob:
-        """Return the knob of the number of new centers, which stands below the picture."""
+        """Return the knob of the number of new centers, which is below the picture."""
         return KNOBS["n_centers"]
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
@@ -368,7 +357,7 @@ class SourceTargetPage(MethodPage):
         return unit_of_cost(self.frame.source.dataset.units)
 
     def changes(self) -> None:
-        """Draw what one source record changes under the same noise, and the preset where one record decides."""
+        """Draw the effect of one source record under the same noise, and the preset in which one record decides."""
         st.button(
             "Show the pair where one record decides", on_click=load_worst_case, help="Observation 4.2 of the paper."
         )

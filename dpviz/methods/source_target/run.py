@@ -88,7 +88,7 @@ def allowance(words: Words, params: Params) -> Callable[[float], str]:
 
 
 def unit_of_cost(units: Sequence[str]) -> str:
-    """Return the unit of a distance, after a space: that of the features where they share one."""
+    """Return the unit of a distance, after a space: the features' unit if they share one, else ""."""
     return f" {units[0]}" if len(set(units)) == 1 and units[0] else ""
 
 
@@ -115,7 +115,7 @@ class TargetReference(Confidential):
 
 @dataclass(frozen=True, eq=False)
 class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
-    """One run: what stands in for the source, and the centers beside it; `unit` and `classes` are the source's (m,)."""
+    """One run: the release in place of the source, and the new centers; `unit`, `classes` are the source's (m,)."""
 
     reference: TargetReference
     # False: the targets were spread over bounds that come from the records.
@@ -154,7 +154,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @cached_property
     def targets(self) -> Points:
-        """T (n, d), box units: public."""
+        """T (n, d), box units. Public."""
         return self.words.box.to_unit(self.params.targets)
 
     @cached_property
@@ -192,7 +192,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def refused(self) -> Labels:
-        """The rows (m,) of `step.core.representatives` without a released average: public."""
+        """The rows (m,) of `step.core.representatives` without a released average. Public."""
         return np.flatnonzero(~np.isin(self.step.core.representatives, self.release.origins))
 
     def nonprivate_cost(self, chosen: Labels) -> float:
@@ -205,9 +205,9 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return nonprivate_difference(box.from_unit(self.unit), box, self.params, self.release.centers)
 
     def nonprivate_accuracies(self) -> tuple[tuple[str, float], ...]:
-        """Return (choice, share of targets whose nearest labeled point has their class); () where a class is unknown.
+        """Return (choice, share of targets whose nearest labeled point has their class); () if a class is unknown.
 
-        Labeled are the source and the chosen targets: what domain adaptation pays for. Curator only.
+        The source and the chosen targets have labels, which domain adaptation pays for. Curator only.
         """
         known, classes = self.classes, self.target_classes
         if known is None or classes is None or len(known) == 0:
@@ -221,7 +221,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         )
         shares = []
         for name, chosen in choices:
-            # The chosen come first, so that a target that is itself labeled finds itself among equals.
+            # The chosen targets come first, so that a labeled target finds itself among equals.
             nearest = scipy.spatial.cKDTree(np.concatenate([targets[chosen], source])).query(targets, k=1)[1]
             labels = np.concatenate([classes[chosen], known])[nearest]
             shares.append((name, float((labels == classes).mean())))
@@ -283,7 +283,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def source_named(self) -> str:
-        """The source in the middle of a sentence: "paramedics", "the source"; public."""
+        """The source in the middle of a sentence: "paramedics", "the source". Public."""
         return "the source" if self.is_neutral else self.source_words
 
     @property
@@ -310,7 +310,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axes of the distance to the nearest helper, and of the noise of averages (public).
 
-        How the way goes with ε follows from the records. Without public targets the public has no axis.
+        The change of the distance with ε follows from the records. Without public targets, the public has no axis.
         """
         _, floor = self.costs
         ignored = self.cost_of_ignoring
@@ -496,7 +496,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def profiled(self) -> tuple[Centers, None]:
-        """The new centers (k, d), data units: public targets, which the release chooses."""
+        """The new centers (k, d), data units: public targets that the release chooses."""
         return self.params.targets[self.release.selected], None
 
     def charts(self) -> tuple[Chart, ...]:

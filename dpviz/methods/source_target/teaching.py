@@ -135,7 +135,7 @@ WORDS = {
 def formulas(it: Known) -> tuple[Formula, ...]:
     """Return the formulas of a run."""
     p, n = it.params, 1
-    # NAS releases every average, so that their number is public.
+    # NAS releases every average, so their number is public.
     if p.method == "nas":
         n = len(it.release.centers)
     scheme = SourceTargetScheme(

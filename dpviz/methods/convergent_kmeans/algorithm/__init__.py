@@ -1,7 +1,7 @@
 """Convergent DP k-means (Lu & Shen, "Differentially Private k-Means Clustering with Guaranteed Convergence").
 
 Two modes. *published* follows algorithms 1 and 2 of the paper; its privacy claim (theorem 5) is not established.
-*repaired* is ours: the same zones, standing on noisy means, with a proved guarantee.
+*repaired* is our own mode: the same zones, but based on noisy means, with a proved guarantee.
 
 Notation, paper -> code: S_prev -> previous_centers, S -> nonprivate_mean, Y -> far_point, X -> controller,
 gamma -> gamma, lambda -> lam, P -> zone_center, r -> zone_radius, delta -> reach, alpha -> angle,
@@ -163,8 +163,8 @@ class Params:
 class ZonesRelease(CentersRelease):
     """Centers, and the zones published on the way. Zones are in box units: the box is [0, 1]^d.
 
-    `zone_means`, `controllers`, `lam` and `noisy_counts_by_iteration` are None in published mode, where they would be
-    exact statistics.
+    `zone_means`, `controllers`, `lam` and `noisy_counts_by_iteration` are None in published mode, because they would
+    be exact statistics.
     """
 
     # (k, d) box units. None if the start was made from records or given.

@@ -92,7 +92,7 @@ def chances(
 ) -> Iterator[Chance]:
     """Yield the draws of each iteration for `shape` = (k, d); `rng` is for these draws alone.
 
-    Raises TypeError for a generator that has no seed, as `spawn` does.
+    Raises TypeError for a generator without a seed, like `spawn`.
     """
     seed: GeneratorSource
     if isinstance(rng, SecretGenerator):

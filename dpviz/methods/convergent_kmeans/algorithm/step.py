@@ -51,7 +51,7 @@ class ZonesProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZoneStep(Step):
-    """One iteration, curator only whatever a field's name; arrays have a row per cluster, in box units [0, 1]^d."""
+    """One iteration. All fields are curator only. Arrays have one row per cluster, in box units [0, 1]^d."""
 
     in_box: ClassVar[tuple[str, ...]] = (
         "previous_centers",
@@ -125,7 +125,7 @@ class ZoneStep(Step):
 
     @property
     def nonprivate_labels(self) -> Labels:
-        """Nearest previous center of each record (n,); (0,) where the records come in chunks."""
+        """Nearest previous center of each record (n,); (0,) if the records come in chunks."""
         return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     @property

@@ -1,9 +1,10 @@
 """DPM: clustering through separation (Liebenow et al., "DPM: Clustering Sensitive Data through Separation").
 
-The records are cut in two where they are sparse and near their median, again and again; every part left is a cluster.
+DPM repeatedly cuts the records in two at places that are sparse and near their median. Every final part is a cluster.
 
 Two calibrations. *published* follows algorithms 1 and 2 of the paper and its reference; its privacy claim (theorem 1)
-is not established for d >= 2, because lemma 1 is false there. *repaired* is ours, with a proved guarantee.
+is not established for d >= 2, because lemma 1 is false there. *repaired* is our own calibration, with a proved
+guarantee.
 
 Notation, paper -> code: tau -> n_levels, beta -> interval size, n~ -> noisy_count, alpha -> emptiness_weight, w_c = 1,
 (t, q) -> `t`, `q`, epsilon_int, epsilon_cnt, epsilon_exp, epsilon_avg -> Shares of epsilon.

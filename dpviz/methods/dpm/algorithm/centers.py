@@ -31,8 +31,8 @@ from dpviz.solvers import cluster_sums
 
 # Box units. A record's bin is a whole number, so the record can lie this far outside its cell.
 EDGE = 2.0 / RESOLUTION
-# Ours, by measurement: Synth-10d costs a fifth, and no shared set over 1 % more. With fewer features cells are hardly
-# wider than clusters, and there is little to gain.
+# Our choice, by measurement: Synth-10d costs a fifth, and no shared set costs over 1 % more. With fewer features, cells
+# are hardly wider than clusters, so there is little to gain.
 TWICE_FROM = 10  # features
 # Radius of the second average's ball, in root mean square lengths of the first one's noise.
 BALL = 2.0
@@ -46,7 +46,7 @@ Indices = IntArray
 class SplitTree:
     """The released tree of m nodes, the root first; places in data units. Every number in it was paid for.
 
-    A leaf may have a tried split too: it was refused because a side's noisy count was not above `needed`.
+    A leaf may have a tried split, which was refused because a side's noisy count was not above `needed`.
     """
 
     # (m,) parent of each node, -1 for the root.
@@ -66,7 +66,7 @@ class SplitTree:
     child_counts: FloatArray
     # (m,) noisy depth of the gap at the tried split. NaN if none was tried, and in published calibration.
     gap_depths: FloatArray
-    # (m,) count that both sides had to exceed. Infinite: a clear gap is needed. NaN if no split was tried.
+    # (m,) count that both sides had to exceed. Infinite: a clear gap was needed. NaN if no split was tried.
     needed: FloatArray
     # (tau,) count that a side needs at each level in any case. 0 in published calibration.
     least_counts: FloatArray
@@ -76,9 +76,9 @@ class SplitTree:
     minimum_count: float
 
     def nodes_at(self, level: int) -> Indices:
-        """Return the node (k,) at `level`, or the leaf above it, that each center's cell is part of.
+        """Return the node (k,) at `level`, or the leaf above it, that contains each center's cell.
 
-        A record's node at a level is that of its center: a picture of every level needs one set of labels.
+        A record's node at a level is the node of its center, so a picture of every level needs only one set of labels.
         """
         nodes = np.argsort(self.centers)[np.count_nonzero(self.centers < 0) :]
         for _ in range(int(self.levels.max())):
@@ -86,7 +86,7 @@ class SplitTree:
         return np.asarray(nodes, dtype=np.intp)
 
     def cells(self, points: Points) -> Labels:
-        """Return the center (n,) of the leaf that each of `points` (n, d) falls in; says nothing of other records."""
+        """Return the center (n,) of the leaf that contains each of `points` (n, d). It reveals no other records."""
         nodes = np.zeros(len(points), dtype=np.intp)
         rows = np.arange(len(points))
         for _ in range(int(self.levels.max())):
@@ -98,18 +98,19 @@ class SplitTree:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TreeRelease(CentersRelease):
-    """Centers in data units with their noisy counts, the tree they come from, and how much noise is in them."""
+    """Centers in data units with their noisy counts, their tree, and the amount of noise in them."""
 
     tree: SplitTree
-    # (k, d) standard deviation of a center's noise along each axis, before clipping; of two averages the first one's,
-    # which is the most: how much of it a second one leaves depends on how wide a cluster is, and that is not released.
+    # (k, d) standard deviation of a center's noise along each axis, before clipping. If there are two averages, it is
+    # the first one's, which is an upper bound: the noise left after the second one depends on the width of the cluster,
+    # which is not released.
     center_sigmas: FloatArray
     interval_sizes: FloatArray  # (d,) data units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CentersStep(DpmStep):
-    """The averages of the leaves, in data units; curator only."""
+    """The averages of the leaves, in data units. Curator only."""
 
     # Budget of the averages.
     budget: Budget
@@ -219,10 +220,10 @@ def average(
 
 
 def ball_shares(d: int, sigma: float, noisy_counts: Counts) -> FloatArray:
-    """Return the second average's radii (k,), in halves of the cells' diagonals, if there were one; public.
+    """Return the radii (k,) that a second average would have, in halves of the cells' diagonals. Public.
 
-    BALL times sqrt(2 d) sigma / n~, the root mean square length of the first one's noise; `sigma` is that of one
-    average for a sensitivity of 1.
+    The radii are BALL times sqrt(2 d) sigma / n~, the root mean square length of the first average's noise. `sigma` is
+    the standard deviation of the noise of one average for a sensitivity of 1.
     """
     return np.asarray(BALL * math.sqrt(2.0 * d) * sigma / np.maximum(noisy_counts, 1.0))
 
@@ -233,9 +234,9 @@ def is_twice(d: int, balls: FloatArray) -> bool:
 
 
 def _leaf_counts(tree: Growth, plan: Plan, leaves: Indices) -> Counts:
-    """Return the noisy counts (k,) of leaves; where a cut was refused, its sides were counted too.
+    """Return the noisy counts (k,) of leaves, with the counts of both sides if a cut was refused.
 
-    Own count and sum of the sides, each weighed by 1 / variance (Hay et al. 2010, section 4, on two levels).
+    The leaf's own count and the sum of its sides are weighted by 1 / variance (Hay et al. 2010, section 4, two levels).
     """
     counts = np.array(tree.noisy_counts)[leaves]
     for i, leaf in enumerate(leaves):
@@ -247,7 +248,7 @@ def _leaf_counts(tree: Growth, plan: Plan, leaves: Indices) -> Counts:
 
 
 def _to_unit(points: Points, box: Box) -> Points:
-    """Do as `box.to_unit`, in place."""
+    """Scale to box units, in place."""
     points -= box.low
     points /= box.widths
     return points

@@ -141,7 +141,7 @@ class Plan:
     def least(self, level: int) -> float:
         """Return the count that either side of a cut on `level` must exceed, with or without a gap.
 
-        Zero as published.
+        It is 0 in published calibration.
         """
         return SIDE_SCALES / float(self.count_epsilons[level + 1]) if self.gap_epsilons.any() else 0.0
 
@@ -157,9 +157,9 @@ class Plan:
 def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> FloatArray:
     """Return the budget of each tree level: eps_i = eps sqrt(2^i) / sum_j sqrt(2^j), or eps / n_levels; (n_levels,).
 
-    Deeper subsets are smaller, and the first minimizes the sum of the noise over their sizes (equation 2). `even` is
-    ours, for splits at counted gaps: a gap weighs in a draw by its depth in records, however many there are around it.
-    n_levels = 0 gives none. Raises ValueError for an epsilon that is not positive.
+    Deeper subsets are smaller, and the first rule minimizes the sum of the noise over their sizes (equation 2). `even`
+    is our rule for splits at counted gaps: in a draw, the weight of a gap is its depth in records, regardless of the
+    number of records around it. n_levels = 0 gives an empty array. Raises ValueError unless epsilon is positive.
     """
     if not epsilon > 0 or n_levels < 0:
         raise ValueError(f"epsilon was {epsilon} and n_levels {n_levels}, but they must be > 0 and >= 0.")
@@ -206,7 +206,7 @@ def shares_for(n_records: float, epsilon: float, d: int) -> Shares:
 
 
 def delta_for(n_records: ArrayLike) -> FloatArray:
-    """Return 1/(n sqrt n) of noisy or public n, counted as LEAST_RECORDS where it is less: so at most 3.2e-5."""
+    """Return 1/(n sqrt n) of noisy or public n, which counts as at least LEAST_RECORDS: so at most 3.2e-5."""
     return functions.power(np.maximum(n_records, LEAST_RECORDS), -1.5)
 
 

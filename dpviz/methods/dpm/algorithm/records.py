@@ -40,7 +40,7 @@ Indices: TypeAlias = IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitCandidates:
-    """Places where an axis can be split: the middles of intervals of `fractions`, as many as fit, at least one."""
+    """Possible split positions of an axis: middles of intervals of `fractions`, as many as fit, at least one."""
 
     # (d,) interval size divided by the width of the axis.
     fractions: FloatArray
@@ -73,7 +73,7 @@ class SplitCandidates:
 
     @property
     def n_bins(self) -> int:
-        """Bins of half an interval, and one for what is left over."""
+        """Bins of half an interval, and one for the rest."""
         return 2 * self.most + 1
 
 
@@ -147,7 +147,7 @@ def streamed_gap_counts(blocks: Callable[[], Iterator[Places]], axes: Indices, t
     """Return the gaps along `axes` that are at most each of `thresholds` (t,), all axes together. Exact, private.
 
     `blocks` yields the places (d, rows) of all records, the same each time; they are read twice. The places lie in a
-    file without a name for the time of the call, in the folder that TMPDIR names. Raises OSError where it has no room.
+    file without a name for the time of the call, in the folder that TMPDIR names. Raises OSError if it has no room.
     """
     coarse = np.zeros((axes.size, COARSE), dtype=np.int64)
     for places in blocks():

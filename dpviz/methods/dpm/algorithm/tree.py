@@ -41,8 +41,8 @@ def emptiness(counts: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
     """Return 1 - counts / n~, clipped to [0, 1] (definition 5).
 
     `counts` are the records within half an interval of each candidate, `noisy_count` the noisy number of records of
-    the subset, raised to 1 where it is less; they broadcast. Exact for the curator, private. With n~ fixed, one record
-    more or less moves it by at most 1/n~: clipping brings values together.
+    the subset, raised to 1 if it is less; they broadcast. Curator only, because it is exact. With n~ fixed, one record
+    more or less moves it by at most 1/n~, because clipping brings values together.
     """
     size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
     return np.asarray(np.clip(1.0 - np.asarray(counts, dtype=np.float64) / size, 0.0, 1.0))
@@ -75,11 +75,11 @@ def depths(counts: NDArray[np.int32]) -> NDArray[np.int32]:
 
     `counts` (nodes, d, s) are the records of every interval. Among stretches of r intervals, a gap is as deep as the
     stretch around the candidate holds fewer records than the fullest stretch on either side that does not meet it:
-    min(fullest below, fullest above) - its own. r = 1, 3, 7, ... up to an eighth of the axis, and the deepest counts:
-    clusters of any width are told apart, whatever part of the axis they take. Where records lie on one side alone, no
+    min(fullest below, fullest above) - its own. r = 1, 3, 7, ... up to an eighth of the axis, and the deepest counts,
+    which separates clusters of any width, whatever part of the axis they take. If records lie on one side only, no
     gap is deeper than 0. One record more moves a depth by -1, 0 or 1: for each r it is in the candidate's own stretch
-    or in some of the others, which do not meet that one, so that either the minuend or the subtrahend grows, by 1 at
-    most; minima and maxima keep that.
+    or in some of the other stretches, which do not meet that one. So either the minuend or the subtrahend grows, by 1
+    at most; minima and maxima keep that.
     """
     deepest = np.empty_like(counts)
     _dig(np.ascontiguousarray(counts).reshape(-1, counts.shape[-1]), deepest.reshape(-1, counts.shape[-1]))
@@ -117,9 +117,9 @@ def gap(depth: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
 
 
 def smaller_side(ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
-    """Return min(records below, records above, n~/2): the rank that the repaired centreness is of.
+    """Return min(records below, records above, n~/2), the rank from which the repaired centreness follows.
 
-    `n` are the exact records of the subset. One record more raises it by at most 1 and never lowers it, where the
+    `n` are the exact records of the subset. One record more raises it by at most 1 and never lowers it, whereas the
     distance of a rank from the ends of n~ records may go either way.
     """
     ranks = np.asarray(ranks, dtype=np.float64)
@@ -183,11 +183,11 @@ class Weights:
         return of(t=self.t, q=self.q, emptiness_weight=self.emptiness_weight)
 
     def emptiness(self, counts: ArrayLike, gaps: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
-        """Return emptiness: from records around each place as published, otherwise from the depth of its gap."""
+        """Return emptiness: from records around each place if published, otherwise from the depth of its gap."""
         return emptiness(counts, noisy_count) if self.published else gap(gaps, noisy_count)
 
     def centreness(self, ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
-        """Return centreness, from the rank among n~ records as published, otherwise from the smaller side of n."""
+        """Return centreness: from the rank among n~ records if published, otherwise from the smaller side of n."""
         of = ranks if self.published else smaller_side(ranks, n, noisy_count)
         return centreness(of, noisy_count, self.t, self.q)
 

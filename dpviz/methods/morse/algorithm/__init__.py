@@ -169,7 +169,7 @@ class Params:
 
     @property
     def neighbors(self) -> Adjacency:
-        """The adjacency that the noise is made for: REPLACE as published, whatever `adjacency` says."""
+        """The adjacency that the noise is made for: REPLACE in published calibration, regardless of `adjacency`."""
         replaced = self.adjacency == "replace" or self.calibration == "published"
         return Adjacency.REPLACE if replaced else Adjacency.ADD_REMOVE
 
@@ -242,7 +242,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 
 def signed_points(points: Points, box: Box) -> Points:
-    """Return `points` (n, D) clipped into `box` and scaled to [-1, 1]^D, where the released mixture lives."""
+    """Return `points` (n, D) clipped into `box` and scaled to [-1, 1]^D, the space of the released mixture."""
     return 2.0 * unit_records(points, box) - 1.0
 
 

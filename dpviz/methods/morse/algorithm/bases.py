@@ -1,12 +1,12 @@
 """Private mixtures under the Morse step: EM with hard or soft responsibilities, and Lloyd with second moments.
 
-Every pass is: clusters that earlier releases fix, their exact statistics, noise, post-processing.
+Every pass consists of clusters that earlier releases fix, their exact statistics, noise, and post-processing.
 
-From noisy moments to a mixture all is post-processing, so every choice is free. "plain" is the paper's (algorithm 1):
+From noisy moments to a mixture, every step is post-processing, so choices cost no privacy. "plain" follows algorithm 1:
 mu = sum / count clipped into the box, Sigma = M2 / count - mu mu', eigenvalues floored, pi = count / sum of counts.
-"steady" is ours: each covariance shrinks towards the one pooled over components by its own noise, the weights that
-decide who wins a record are levelled by the noise, and components that drown in noise split the largest ones. Without
-noise both are the same.
+"steady" is our own: each covariance shrinks towards the one pooled over components by its own noise, the noise levels
+the weights that decide which component wins a record, and components that drown in noise split the largest ones.
+Without noise both are equal.
 """
 
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ HELP_OFFSET = 0.8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MorseStep(Step):
-    """One pass over the records, curator only whatever a field's name; everything in [-1, 1]^D."""
+    """One pass over the records. All fields are curator only. Everything is in [-1, 1]^D."""
 
     in_box: ClassVar[tuple[str, ...]] = ("centers",)
     unit_low: ClassVar[float] = -1.0

@@ -65,7 +65,7 @@ class _Cubes:
 
 
 def cube_budget(budget: Budget, d: int, n_swaps: int, adjacency: Adjacency, *, published: bool) -> CubeBudget:
-    """Split the budget: by epsilon as published, by rho otherwise, so that the parts add up to it exactly."""
+    """Split the budget so that the parts add up to it exactly: by epsilon if published, otherwise by rho."""
     n_levels = min(LEVELS_PER_AXIS * d, MAX_LEVELS)
     length = moment_length(d) * (2 if adjacency is Adjacency.REPLACE else 1)
     sensitivity = math.sqrt(length)
@@ -98,7 +98,7 @@ def cube_steps(signed: Points, budget: CubeBudget, n_swaps: int, start: Start, *
     chosen = np.arange(len(candidates) - n_clusters, len(candidates))
     centers = candidates[chosen]
     for count in range(1, n_swaps + 1):
-        # (k + 1, m). The last row stands for no swap.
+        # (k + 1, m). The last row means no swap.
         scores = -_swap_costs(signed, candidates, chosen) / (4.0 * signed.shape[1])
         pick = int(exponential(scores.ravel(), epsilon=budget.swap, sensitivity=1.0, rng=swap_rng.spawn(1)[0]))
         out, into = divmod(pick, len(candidates))

@@ -1,12 +1,13 @@
-"""nD-Laplace: every record is moved by its owner before anybody sees it, and clusters are found afterwards (van der
-Ende, "nD-Laplace", thesis draft, Open University; Andres et al. 2013, "Geo-indistinguishability").
+"""nD-Laplace: owners move their records before anyone sees them, and clustering follows.
+
+Sources: van der Ende, "nD-Laplace", thesis draft, Open University; Andres et al. 2013, "Geo-indistinguishability".
 
 Notation, paper -> code: x_0 -> a row of `points`, z -> a row of `release.points`, r -> `radius`, theta -> `direction`,
 p -> `Step.p`, T -> domain="redraw", l / r -> `epsilon_of_level`.
 
-There is no curator: what a `Step` holds of record i is known to person i alone. Adjacency is REPLACE, one record moves
-by a distance; the number of records is public. Records are clipped into the public box first, which brings no two
-further apart, so every bound in terms of their distance stays.
+There is no curator: only person i knows the part of a `Step` about record i. Adjacency is REPLACE, one record moves by
+a distance; the number of records is public. Records are first clipped into the public box. Clipping moves no two
+records further apart, so every bound in terms of their distance still holds.
 - none: z = x + r u, epsilon-geo-indistinguishable.
 - clamp: z is moved to the nearest place in the box: post-processing.
 - redraw: drawn until z is inside. The density is divided by P(inside | x), whose logarithm is epsilon-Lipschitz too, so
@@ -157,7 +158,7 @@ class Step(CoreStep):
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[PointsRelease, Step]:
     """Move every row of `points` (n, d), clipped into the public `box`; the loop is `steps`.
 
-    Raises ValueError for bad points, a grid or prior that does not fit, and redraw where it would take too long.
+    Raises ValueError for bad points, a grid or prior that does not fit, and redraw if it would take too long.
     """
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
@@ -260,7 +261,7 @@ def cells_of(box: Box, params: Params) -> GridCells:
 
 
 def law(candidates: Points, box: Box, params: Params) -> ReleaseLaw:
-    """Return the likelihood of a release for `candidates` (m, d), in the unit of the noise; public.
+    """Return the likelihood of a release for `candidates` (m, d), in the unit of the noise. Public.
 
     With unit="range", pass candidates and z in the box's own coordinates (`box.to_unit`).
     """

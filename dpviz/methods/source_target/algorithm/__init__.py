@@ -307,9 +307,9 @@ def fit(
 def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
     """Return the parameters of the guarantee at a different ε, or ρ if the parameters have one.
 
-    It follows from public parameters alone, so that it is known before a run.
+    It follows from public parameters alone, so it is known before a run.
     """
-    # NNA's cells are disjoint, so that their number does not matter.
+    # NNA's cells are disjoint, so their number does not matter.
     n_averages = 1
     if params.method == "nas":
         core = coreset(_ball(box, params).to_unit(params.targets), params.coreset_radius)
@@ -440,9 +440,9 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
 
 
 def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
-    """Algorithm 2: noisy sum over noisy count of each cell, where the noisy count reaches the threshold.
+    """Algorithm 2: noisy sum over noisy count of each cell whose noisy count reaches the threshold.
 
-    A ratio is projected into the ball, where the exact average lies: post-processing.
+    A ratio is projected into the ball, which contains the exact average. This is post-processing.
     """
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
     if source is None:

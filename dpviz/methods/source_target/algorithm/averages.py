@@ -124,8 +124,8 @@ def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
 
     Ties are broken by (distance, then coordinates), an order of all possible records that knows nothing of the others:
     one record more or less then changes one of the t places, and the mean moves by at most 1/t. The order in which a
-    search tree happens to meet records does not have this property. Where m < t the places left hold the ball's center,
-    0, so that nothing depends on whether there are enough.
+    search tree happens to meet records does not have this property. If m < t, the remaining places hold the ball's
+    center, 0, so that nothing depends on whether there are enough records.
     """
     m = len(source)
     if m <= t:
@@ -208,7 +208,7 @@ def _block_sums(tree: scipy.spatial.cKDTree, block: Points) -> CellSums:
 def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iterator[tuple[Labels, Labels, FloatArray]]:
     """Yield (rows, neighbors (rows, t), mean distances), ties by coordinates, for targets whose t-th place is tied.
 
-    Equal records are one candidate with a count, so that many copies of one record cost no more than one.
+    Equal records are one candidate with a count, so many copies of one record cost no more than one.
     """
     # Places are sorted by coordinates.
     places, inverse, counts = np.unique(source, axis=0, return_inverse=True, return_counts=True)

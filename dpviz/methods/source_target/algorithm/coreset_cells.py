@@ -16,7 +16,7 @@ REMEMBERED = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coreset:
-    """Targets that stand for all targets. Public."""
+    """Targets that represent all targets. Public."""
 
     # (r,) indices into the targets.
     representatives: Labels
@@ -33,7 +33,7 @@ def coreset(points: Points, radius: float) -> Coreset:
     its widest axis, as the k-d tree's inventors do. The median cuts through groups, which is to the good: of a group's
     several cells only those at its rim are the nearest to records far away, whose mean would mislead. (Halving in the
     middle makes 32 cells of synthetic 2 instead of 270, and NNA's cost twice as high.) All cells of a level are split
-    together. With radius 0 every point stands for itself.
+    together. With radius 0 every point represents itself.
     """
     n = len(points)
     if not radius > 0:
@@ -81,12 +81,12 @@ def _halved(
     axis = widths.argmax(axis=1)
     values = np.take_along_axis(inside, axis[cells][:, None], axis=1)[:, 0]
     open_rows = np.flatnonzero(open_cells[cells])
-    # The sort is stable, so that equal values keep their order.
+    # The sort is stable, so equal values keep their order.
     order = open_rows[np.lexsort((values[open_rows], cells[open_rows]))]
     owner = cells[order]
     sizes = np.bincount(owner, minlength=len(starts))
     rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[owner]
-    # An open cell has at least two points, so that neither half is empty.
+    # An open cell has at least two points, so neither half is empty.
     upper = rank >= (sizes // 2)[owner]
     begins = np.flatnonzero(np.diff(2 * owner + upper, prepend=-1))
     return rows[order], begins
