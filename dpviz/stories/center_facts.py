@@ -82,7 +82,7 @@ DIAGONAL = "of the diagonal"
 
 
 def blind_share(exact: Centers) -> float:
-    """Return by what centers without data miss `exact` ones (k, d), box units, as a share of the diagonal."""
+    """Return how far centers chosen without data are from `exact` ones (k, d), box units, as share of the diagonal."""
     _, *packings = dataless_centers(*exact.shape)
     return median(matched_distance(each, exact) for each in packings) / math.sqrt(exact.shape[1])
 

@@ -368,7 +368,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
-        """Declare what a run that releases centers protects, takes as public, and shows in confidence."""
+        """Return the secrets that the run protects, its public inputs, and the values for the curator only."""
         public = [box_words(self.words), "k, ε and every other knob"]
         secret = ["Records, and who is in which cluster", "True averages and counts, costs, Lloyd's centers"]
         if getattr(self.params, "start", "packing") == "records":
@@ -461,7 +461,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return PUBLIC_CAPTION
 
     def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. `rng` draws illustrations only."""
+        """Return the moving picture; `.public()` keeps only its public part. `rng` draws illustrations only."""
         stage, stops = Stage(self.plane(view), self.clock), self.stops()
         plane = stage.projection
         return self.scene(
@@ -480,7 +480,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
 
 def _alike(moves: Sequence[MovedCenters]) -> list[dict[int, MovedCenters]]:
-    """Return the steps by their numbers, those of equally many centers together, as a layer's marks are."""
+    """Return the steps by their numbers, grouped by the number of centers, like a layer's marks."""
     numbers = sorted({len(step.centers) for step in moves})
     return [{i: step for i, step in enumerate(moves) if len(step.centers) == k} for k in numbers]
 
@@ -488,7 +488,7 @@ def _alike(moves: Sequence[MovedCenters]) -> list[dict[int, MovedCenters]]:
 def _find_noise(
     moves: Sequence[MovedCenters], result: Result[CentersRelease, Step], box: Box, stage: Stage
 ) -> Iterator[tuple[dict[int, int], FloatArray, FloatArray]]:
-    """Yield frames and rows, the centers before their noise, and after it, where the run's events name such noise."""
+    """Yield frames and rows, and centers before and after their noise, if the run's events name such noise."""
     if not any(map(_is_added, result.events)):
         return
     for some in _alike(moves):

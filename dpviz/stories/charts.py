@@ -32,7 +32,7 @@ AT_ONCE = "All of it is spent at once."
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostLine(Confidential):
-    """A run's exact cost against its iterations, and where each frame of its picture stands among them."""
+    """A run's exact cost by iteration, and the place of each frame of its picture among the iterations."""
 
     iteration: FloatArray  # (p,)
     nonprivate_cost: FloatArray  # (p,) total, box units squared
@@ -41,7 +41,7 @@ class CostLine(Confidential):
 
 
 def cost_chart(line: CostLine, lloyds: FloatArray, n_records: int, stops: Stops) -> Scene:
-    """Return cost against iteration, beside Lloyd's costs `lloyds` (t,): exact costs, so the curator's only."""
+    """Draw cost by iteration, beside Lloyd's costs `lloyds` (t,). Curator only, because costs are exact."""
     longest = max(len(line.iteration), len(lloyds))
     curves = np.full((1, 2, longest, 2), np.nan)
     pairs = ((line.iteration, line.nonprivate_cost), (np.arange(len(lloyds)), lloyds))

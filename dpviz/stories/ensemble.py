@@ -93,7 +93,7 @@ def standard_noise(law: Law, n: int, k: int, d: int) -> tuple[FloatArray, FloatA
 
 @lru_cache(maxsize=64)
 def standard_uniform(n: int, m: int, d: int = 1) -> FloatArray:
-    """Return independent uniform numbers (n, m, d), the same every time; the first of m are the same whatever m is."""
+    """Return independent uniform numbers (n, m, d), the same every time; the first of m do not depend on m."""
     return frozen(np.random.default_rng(SEED).random((m, n, d)).swapaxes(0, 1).copy())
 
 
@@ -119,7 +119,7 @@ class SumNoise:
         means: Callable[[Counts, FloatArray, Centers], Centers],
         n: int,
     ) -> FloatArray:
-        """Return n draws (n, k, d) of what a mechanism releases of exact `counts` (k,) and `sums` (k, d).
+        """Return n draws (n, k, d) of a mechanism's release from exact `counts` (k,) and `sums` (k, d).
 
         `means` (noisy counts, noisy sums, fallback) are the mechanism's own; it treats clusters one by one.
         """
@@ -166,7 +166,7 @@ def shades_of(alike: IntArray, n_draws: int) -> Shades:
 
 @compiled
 def _alike(unit: Points, groups: Shades, draws: FloatArray) -> IntArray:
-    """Count for each record how many draws leave it with its own center; for one without a cluster all do."""
+    """Count the draws that leave each record with its own center: all draws for a record without a cluster."""
     n, k, d = draws.shape
     result = np.full(len(unit), n, dtype=np.intp)
     for i in range(len(unit)):

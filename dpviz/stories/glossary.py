@@ -65,9 +65,9 @@ _ANY = re.compile(
 
 
 def pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (words, term): the text in pieces, with the term that a piece stands for, "" for none.
+    """Yield (words, term): the text in pieces, with the term that a piece names, "" for none.
 
-    Raises KeyError for a term that the glossary has not.
+    Raises KeyError for a term that is not in the glossary.
     """
     end = 0
     for matches in _MARK.finditer(text):
@@ -83,7 +83,7 @@ def pieces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def noticed(text: str) -> tuple[tuple[str, str], ...]:
-    """Return an unmarked text in pieces as `pieces` does: the first mention of each term stands for it."""
+    """Split an unmarked text into pieces like `pieces`: the first mention of each term gets the term."""
     end, terms, chunk = 0, set(), []
     for pairs in _ANY.finditer(text):
         term = _PLAIN[pairs[0].lower()].name
@@ -145,7 +145,7 @@ def _colors(theme: Theme, marks: str) -> str:
 
 
 def style(marks: str) -> str:
-    """Return the rules of what is drawn; inside of an image they follow the scheme of the element that shows it."""
+    """Return the style rules of the marks; inside an image they follow the scheme of the element that shows it."""
     return (
         "*{stroke-width:1.8;stroke-linecap:round;fill:none}.f{fill:var(--c)}.s{stroke:var(--c)}.o{opacity:.3}"
         "text{font:600 13px system-ui,sans-serif}"

@@ -62,7 +62,7 @@ def sample(n: int, n_rows: int = 1) -> IntArray:
 def record_layer(
     unit: Points, groups: Sequence[Members | None], rows: Mapping[int, int], stage: Stage, **style: Any
 ) -> Layer:
-    """The records (n, d), colored by `groups`, labels a row; None is a row without color."""
+    """Draw the records (n, d), colored by `groups`, which has labels for each row; None is a row without color."""
     rows_drawn = sample(len(unit), len(groups))
     # A slice makes no copy if all records are drawn.
     indices = slice(None) if len(rows_drawn) == len(unit) else rows_drawn
@@ -81,7 +81,7 @@ def drawn_records(unit: Points, group: ByteArray, rows: Mapping[int, int], stage
 
 
 def border_layer(ink: Ink, rows: Mapping[int, int], centers: FloatArray, stage: Stage) -> list[Layer]:
-    """Borders between the clusters of `centers` (R, k, d); exact in two dimensions only, so drawn there only."""
+    """Draw borders between the clusters of `centers` (R, k, d), but only in two dimensions, where they are exact."""
     if stage.projection.d != 2:
         return []
     sites = stage.projection(centers)
@@ -128,7 +128,7 @@ def start_seen(start: Centers | None, packing: Centers | None) -> Ink:
 
 
 def path_layers(of_start: Ink, start: Centers, path: FloatArray, stage: Stage, ink: Ink = RELEASED) -> list[Layer]:
-    """The start, and the path (T, k, d) of the centers, which move in the last phase of each iteration.
+    """Draw the start, and the path (T, k, d) of the centers, which move in the last phase of each iteration.
 
     The release shows neither: it has its own marks.
     """
@@ -148,7 +148,7 @@ def path_layers(of_start: Ink, start: Centers, path: FloatArray, stage: Stage, i
 
 
 def seed_layers(packing: Centers | None, start: Centers, stage: Stage) -> list[Layer]:
-    """The search of a private start, before the first iteration: from a public packing, green, to released seeds."""
+    """Draw the search of a private start before the first iteration: from a public packing, green, to seeds."""
     if packing is None:
         return []
     opening = {0: 0}
@@ -160,7 +160,7 @@ def seed_layers(packing: Centers | None, start: Centers, stage: Stage) -> list[L
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisySteps(Confidential):
-    """The true averages of T steps, box units, and what noise made of them; each with its frames and rows."""
+    """The true averages of T steps, box units, and their noisy versions; each with its frames and rows."""
 
     nonprivate_means: FloatArray  # (T, k, d)
     noisy: FloatArray  # (T, k, d)
@@ -182,7 +182,7 @@ def final_layers(
     ids: tuple[str, ...] = (),
     steps: NoisySteps | None = None,
 ) -> list[Layer]:
-    """The release: centers, and for the curator their exact means, if they differ, and the `reference` on request.
+    """Draw the release: centers, and for the curator their exact means, if different, and `reference` on request.
 
     A true average is drawn on top of its center, so that both are visible where they meet. `names` are the names of the
     centers and of the means. The means of `steps` are in the same layers, in the frames before. `ids` identify the
@@ -212,9 +212,9 @@ def final_layers(
 def error_circles(
     name: str, ink: Ink, rows: Mapping[int, int], centers: FloatArray, radius: FloatArray, stage: Stage
 ) -> list[Layer]:
-    """Draw how far noise goes, `radius` (R, k), around `centers` (R, k, d), on request.
+    """Draw circles of the noise's `radius` (R, k) around `centers` (R, k, d), on request.
 
-    No circle if the radius is NaN, or WIDEST or more.
+    There is no circle if the radius is NaN, or WIDEST or more.
     """
     rings = np.where(radius < WIDEST, radius, np.nan)
     if np.isnan(rings).all():

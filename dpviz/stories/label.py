@@ -18,12 +18,12 @@ from dpviz.stories.view import Words
 
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
 
-# What a claim is about, by whether the run is another procedure than the source's.
+# Object of a claim: without and with a difference between the run's procedure and the source's.
 ORIGINAL, THIS_RUN = ("", " in the paper"), ("", " for what you see")
 
 
 def promise(guarantee: Guarantee) -> str:
-    """Say the published claim and the proved guarantee in one line; what is not established is never a number alone."""
+    """Return the published claim and the proved guarantee in one line. An unproved number never appears alone."""
     stated, proved, differs = guarantee.published, guarantee.proved, bool(guarantee.differs)
     if stated is None:
         return f"Nothing is claimed. Proved: {'nothing' if proved is None else _words(proved)}."
@@ -153,7 +153,7 @@ def floored_two(value: float) -> str:
 
 
 def _second(value: float) -> int:
-    """Return the decimal at which the second significant digit stands; negative before the point."""
+    """Return the decimal place of the second significant digit; negative before the point."""
     return 1 - math.floor(math.log10(value)) if value > 0 and math.isfinite(value) else 0
 
 
@@ -259,7 +259,7 @@ def protected(guarantee: Guarantee) -> str:
 
 
 def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] = ()) -> Label:
-    """Put a run's guarantee, its method's words and what its `events` add up to on one label."""
+    """Return a label with a run's guarantee, its method's words and the total of its `events`."""
     published, proved, stated = guarantee.published, guarantee.proved, guarantee.proved or guarantee.stated
     claimed = proved is None and math.isfinite(stated.epsilon)
     apart: tuple[tuple[str, str], ...] = ()
@@ -323,7 +323,7 @@ def kind_of(claim: Claim) -> str:
 
 
 def numbers_of(claim: Claim, distance: tuple[float, str] | None = None) -> str:
-    """Write a claim's numbers; `distance` is what an epsilon per distance is stated for, with its words."""
+    """Write a claim's numbers; `distance` is the distance for an epsilon per distance, in words too."""
     length, words = distance or (1.0, "unit of distance")
     text = f"ε = {ceiled(claim.epsilon * length)} per {words}" if claim.per_distance else f"ε = {ceiled(claim.epsilon)}"
     text += delta_words(claim)
@@ -331,7 +331,7 @@ def numbers_of(claim: Claim, distance: tuple[float, str] | None = None) -> str:
 
 
 def both_limits(guarantee: Guarantee) -> str:
-    """Say in one sentence what the stated and the proved guarantee let an attacker reach, both named."""
+    """State the limits of the stated and the proved guarantee on an attacker in one sentence that names both."""
     stated, proved = guarantee.published, guarantee.proved
     if stated is None:
         return f"{NOT_PROVED}, and none is claimed." if proved is None else attacker(_percent(proved))

@@ -1,4 +1,4 @@
-"""A method as one record: by it every page, tool, test and file finds what the method has."""
+"""Record of a method, in which every page, tool, test and file finds the parts of the method."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

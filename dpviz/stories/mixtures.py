@@ -1,4 +1,4 @@
-"""A run that releases a Gaussian mixture: the picture of its centers, with what each component covers."""
+"""Run that releases a Gaussian mixture: the picture of its centers, with the area that each component covers."""
 
 import math
 from functools import cached_property

@@ -36,7 +36,7 @@ PACE_MS = 450.0
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number that says how useful a run is: its name, its unit, and how to speak of runs beyond a threshold."""
+    """A measure of a run's usefulness: its name, its unit, and the words for runs beyond a threshold."""
 
     name: str
     unit: str
@@ -55,7 +55,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome(Confidential):
-    """One run: what it releases to be drawn, and its figure."""
+    """One run: its released places for a picture, and its figure."""
 
     # (m, d) released places, box units.
     places: Points
@@ -75,7 +75,7 @@ def scene(
 ) -> Scene:
     """Return the runs one after another, with all of them faint behind. Curator only.
 
-    `unit` (n, d) are records, `given` (g, d) public inputs and `exact` (e, d) what no privacy would give, box units.
+    `unit` (n, d) are records, `inputs` (g, d) public inputs and `exact` (e, d) the result without privacy, box units.
     Raises ValueError for no runs.
     """
     if not outcomes:

@@ -1,4 +1,4 @@
-"""Two runs on the same records beside each other: frames in step, one sentence, and what the difference costs."""
+"""Two runs on the same records side by side: frames in step, one sentence, and the cost of the difference."""
 
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -34,7 +34,7 @@ def in_step(left: Frames, right: Frames) -> tuple[Frames, Frames]:
 
 
 def lasting(scene: Scene, frames: Frames) -> Scene:
-    """Give a picture these frames; those after its last show what that does."""
+    """Give a picture these frames; those after its last frame repeat that frame."""
     more = len(frames) - len(scene.frames)
     if more == 0:
         return replace(scene, frames=frames)

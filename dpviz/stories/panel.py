@@ -60,7 +60,7 @@ def odds(percent: float) -> str:
 
 
 def small_odds(percent: float) -> str:
-    """Write a chance in cases in 100 as a number, also where it is far below one."""
+    """Write a chance in cases in 100 as a number, even if it is far below one."""
     return f"{number(percent)} in 100" if percent >= LEAST_ODDS else f"under {LEAST_ODDS} in 100"
 
 
@@ -109,7 +109,7 @@ def counted(n: int, word: str) -> str:
 
 
 def spoken(said: str) -> str:
-    """Shorten what `attacker` says for a screen reader, which says it again with every value."""
+    """Shorten the sentence of `attacker` for a screen reader, which repeats it with every value."""
     return _ATTACKER.sub(r"attacker \1 in 100", said).removesuffix(".")
 
 

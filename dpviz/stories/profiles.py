@@ -147,7 +147,7 @@ def profiles(
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
-    """A name that a person gave to a cluster, and where its released center stood then."""
+    """A name that a person gave to a cluster, and the place of its released center at that time."""
 
     name: str
     # (d,) of the released center, box units.

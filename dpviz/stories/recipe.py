@@ -26,12 +26,11 @@ class Data:
     n: int = 0
     seed: int = 0
     knobs: tuple[tuple[str, Any], ...] = ()
-    # For a file. Only the file's digest then counts besides.
+    # Choices for a file. Besides them, only the file's digest matters.
     choices: Choices | None = None
     # Digest of the file. "" if the public must not know it.
     digest: str = ""
-    # Whether the data were drawn by hand. `name` is then the title, and `features` and `bounds` are the drawing's
-    # own.
+    # Whether the data were drawn by hand. If so, `name`, `features` and `bounds` describe the drawing.
     drawn: bool = False
     features: tuple[str, ...] = ()
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # low (d,), high (d,)
@@ -57,7 +56,7 @@ class TargetSpread:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecipeRun:
-    """One run: a method with its parameters, and what its page adds."""
+    """One run: a method with its parameters, and the additions of its page."""
 
     algorithm: AnyAlgorithm
     params: Any
@@ -121,14 +120,14 @@ def excerpt(recipe: Recipe) -> str:
 def calls_script(
     calls: Calls, *, frame: int, hidden: Sequence[str], notes: Sequence[str], hashes: Sequence[str]
 ) -> str:
-    """Return a script as `script` does, of such a page; without `hashes` nobody saw its pictures yet."""
+    """Return the script of a page with more than one run. Without `hashes`, no one has seen its pictures yet."""
     known = ["from dpviz.plots import scene_hash", PAGE_WRITER, *calls.imports]
     head = [TITLE, "", *_sorted([*loader(calls.data), *known]), "", *loading(calls.data)]
     return "\n".join([*head, *calls.lines, *_ending(frame, hidden, notes, hashes), ""])
 
 
 def calls_excerpt(calls: Calls) -> str:
-    """Return the heart of that script, as `excerpt` does."""
+    """Return the core of the script of `calls_script`, like `excerpt`."""
     loaded = loading(dataclasses.replace(calls.data, points=()))
     names = _sorted([*loader(calls.data), PAGE_WRITER, *calls.imports])
     return "\n".join([*names, "", *loaded, *calls.lines, "html = build_page(scenes)"])
@@ -244,7 +243,7 @@ def _ending(frame: int, hidden: Sequence[str], notes: Sequence[str], hashes: Seq
 
 
 def loader(data: Data) -> list[str]:
-    """Return the imports of what `loading` calls."""
+    """Return the imports of the calls of `loading`."""
     if data.pair:
         return ["from dpviz.data.target_pairs import load_pair, source_of"]
     if data.drawn:
@@ -255,7 +254,7 @@ def loader(data: Data) -> list[str]:
 
 
 def loading(data: Data) -> list[str]:
-    """Return the calls that load the records; every word of a file stands in them as a literal."""
+    """Return the calls that load the records; they contain every word of a file as a literal."""
     if data.drawn:
         return _drawing(data)
     if data.choices is None:

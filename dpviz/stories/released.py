@@ -17,7 +17,7 @@ _ROOM = 0.05
 def released_scene(release: Release, guarantee: Guarantee, words: Words | None = None) -> Scene:
     """Return a picture of released centers or points: the release, its promise, and the box in `words`, all public.
 
-    Without `words` the axes end where the released values do. Raises ValueError for a release of another kind.
+    Without `words`, the axes end at the released values. Raises ValueError for a release of another kind.
     """
     if isinstance(release, CentersRelease):
         values, name = release.centers, "center"

@@ -172,7 +172,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """One fact for each draw of noise, public: they add up to what was spent."""
+        """One event for each draw of noise. Public. The events add up to the spending."""
         return self.result.events
 
     @property
@@ -282,11 +282,11 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         raise NotImplementedError(f"{type(self).__name__} does not say what it protects.")
 
     def card(self) -> Label:
-        """Return the guarantee as a label: its kind, whom it protects, how much, and what follows in plain words."""
+        """Return the guarantee as a label: its kind, its contents, its numbers, and their meaning in plain words."""
         return label_of(self.result.guarantee, self.contents(), self.result.events)
 
     def spending(self) -> tuple[SpendingRow, ...]:
-        """Return the amount and the purpose of what each iteration spends. Public: it follows from the events."""
+        """Return the amount and the purpose of each iteration's spending. Public: it follows from the events."""
         return list_spending(self.result)
 
     def ledger(self) -> tuple[SpendingRow, ...]:
@@ -308,7 +308,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         raise NotImplementedError(f"{type(self).__name__} has no picture.")
 
     def picture(self, view: View = FIRST, *, adapt: Callable[[Scene], Scene] | None = None) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. `adapt` changes each drawing of it."""
+        """Return the moving picture; `.public()` keeps only its public part. `adapt` changes each drawing of it."""
         if not isinstance(view, View):
             raise TypeError(
                 f"view was {quoted(view)}, but it must be a View. For everyone's picture: picture().public()."
@@ -364,7 +364,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return self.profile_charts()
 
     def stops(self) -> Stops:
-        """Return the stops of the scrubber; raises ValueError where a run cannot be stepped beside another one."""
+        """Return the stops of the scrubber. Raises ValueError if a run cannot be stepped beside another one."""
         raise ValueError(f"{type(self).__name__} has no stops of its own: it cannot be stepped beside another run.")
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray | None:
@@ -419,11 +419,11 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return notebook.live(whole if curator else whole.public(), frame)
 
     def save(self, path: str | Path, *, curator: bool = False, view: View = FIRST, frame: int | None = None) -> None:
-        """Write the public picture, or with `curator` the whole one, as the ending of `path` says.
+        """Write the public picture, or with `curator` the whole one, in the format of the ending of `path`.
 
-        The endings are svg, pdf and png (a drawing), html (a page with steps and facts that needs no server), csv (what
-        is drawn) and json (the guarantee as plain values). `frame` is the step, from 0; None is the one that the
-        picture opens with. Raises ValueError for another ending and for a step that is not there.
+        The endings are svg, pdf and png (a drawing), html (a page with steps and facts that needs no server), csv (the
+        drawn values) and json (the guarantee as plain values). `frame` is the step, from 0; None is the step at which
+        the picture opens. Raises ValueError for any other ending and for a step that does not exist.
         """
         ending = Path(path).suffix.removeprefix(".").lower()
         if ending not in FORMATS:

@@ -50,7 +50,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """Everything a layer needs to know about where it is drawn."""
+    """The plane and the frames that a layer is drawn on."""
 
     projection: Projection
     clock: Clock
@@ -83,7 +83,7 @@ class Stage:
     def threads(
         self, name: str, ink: Ink, rows: Mapping[int, int], tails: FloatArray, heads: FloatArray, **style: Any
     ) -> Layer:
-        """Make lines from `tails` to `heads`, both (R, m, d), box units: noise, from what is exact to what came out."""
+        """Make lines from `tails` to `heads`, both (R, m, d), box units: noise, from exact to noisy places."""
         arrays = {"ends": np.concatenate([self.projection(tails), self.projection(heads)], axis=-1)}
         options = {"size": 2.5, "glides": "index", **style}
         return self.layer(name, Kind.SEGMENTS, ink, rows, arrays, **options)
@@ -103,7 +103,7 @@ class Stops:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactScene(Scene):
-    """A run without any privacy. How long it took is exact, too, so that the public sees the first frame alone."""
+    """A run without any privacy. The number of its steps is exact, too, so the public sees only the first frame."""
 
     def public(self) -> Scene:
         """Return the public part of the first frame."""

@@ -111,7 +111,7 @@ class Misreading:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A source, with what is taken from where in it."""
+    """A source, with the places in it that dpviz uses."""
 
     # Authors, year, title.
     title: str
@@ -120,7 +120,7 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A formula, and the same with this run's numbers in it; `value` is what the second one comes to."""
+    """A formula, in general and with this run's numbers; `value` is the result of the formula with numbers."""
 
     name: str
     # TeX.
@@ -139,7 +139,7 @@ class Formula:
 
     @property
     def with_numbers(self) -> str:
-        """The filled formula with what it comes to."""
+        """The filled formula with its result."""
         unit = rf"\ \text{{{self.unit}}}" if self.unit else ""
         if exact(self.value):
             return f"{self.filled} = {tex(self.value)}{unit}"
@@ -306,7 +306,7 @@ def attackers_share(epsilon: float, delta: float, rows: int = 1) -> Formula:
 
 
 def used(symbols: Mapping[str, str], in_use: Iterable[Formula]) -> dict[str, str]:
-    """Return the symbols, some of them listed together, of which at least one stands in a formula."""
+    """Return the symbols that are in a formula; symbols listed together count if at least one of them is."""
     text = " ".join(each.general for each in in_use)
 
     def stands(name: str) -> bool:
@@ -401,7 +401,7 @@ def people(
 class RunChapter:
     """A method's chapter of the course: a run on `made` records, with the `params` of a control's value.
 
-    The picture is the last step with a few `layers`: what a layer's name begins with, and what the course calls it.
+    The picture is the last step with a few `layers`, by the beginning of their names, with their names in the course.
     It shows only an even sample of many marks of a kind, so that they are large enough for a phone.
     """
 

@@ -1,4 +1,4 @@
-"""Which two directions of d a picture shows, three of them turned, and what that says to whom."""
+"""Views: the two directions of d that a picture shows, or three turned ones, and their audience."""
 
 from dataclasses import dataclass, replace
 from itertools import product
@@ -118,7 +118,7 @@ class Projection:
         return self.offset + _seen(unit, self.matrix)
 
     def pinned(self, xy: FloatArray) -> FloatArray:
-        """Return places (..., 2) of the picture, those outside of the box on its edge, where its middle lies behind.
+        """Move places (..., 2) outside the box to its edge, along the line to its middle. Others stay in place.
 
         A stage draws released marks there.
         """
@@ -182,14 +182,14 @@ def spread(unit: Points, projection: Projection) -> FloatArray:
 
 
 def _turned(view: View, words: Words) -> Projection:
-    """Look at three features from afar: orthographic, so that what is parallel stays so. Public, as its angles are."""
+    """Return an orthographic view of three features, which keeps parallels parallel. Public, like its angles."""
     yaw, pitch = np.deg2rad(view.yaw), np.deg2rad(view.pitch)
     features = view.features(words.box.d)
     matrix = np.zeros((words.box.d, 2))
     matrix[features, 0] = np.cos(yaw), np.sin(yaw), 0.0
     matrix[features, 1] = -np.sin(yaw) * np.sin(pitch), np.cos(yaw) * np.sin(pitch), np.cos(pitch)
     offset = 0.5 - 0.5 * matrix.sum(axis=0)
-    # The same for all angles, so that turning does not change the scale: a cube's half diagonal and some room.
+    # A cube's half diagonal and some room: the same for all angles, so that turning does not change the scale.
     view_range = (0.5 - SOLID_REACH, 0.5 + SOLID_REACH)
     ways = []
     # An arrow shows the direction in which a feature grows. A dot shows that it points at the reader.
@@ -264,7 +264,7 @@ class Plane:
         return len(self.features) < 3
 
     def outlines(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Return the outlines (m, p, 2) of cells (m, d); NaN where the pen is lifted."""
+        """Return the outlines (m, p, 2) of cells (m, d); NaN lifts the pen."""
         corners = OUTLINES[len(self.features)]
         if len(self.features) == 1:
             gap = np.full((len(low), 1, 2), np.nan)
