@@ -82,7 +82,7 @@ DIAGONAL = "of the diagonal"
 
 
 def blind_share(exact: Centers) -> float:
-    """Return how far centers chosen without data are from `exact` ones (k, d), box units, as share of the diagonal."""
+    """Return the distance from centers without data to `exact` ones (k, d), box units, as a share of the diagonal."""
     _, *packings = dataless_centers(*exact.shape)
     return median(matched_distance(each, exact) for each in packings) / math.sqrt(exact.shape[1])
 
@@ -166,7 +166,7 @@ def rounded(value: float) -> float:
 def noise_law(
     result: Result[CentersRelease, Step], moves: FloatArray, purpose: Purpose, of_counts: FloatArray | None = None
 ) -> NoiseLaw | None:
-    """Return how far noise moves released averages; None if that distribution is unknown.
+    """Return the distances that noise moves released averages; None if their distribution is unknown.
 
     `purpose` is the purpose of the noise on sums. `moves` (k, d), box units, and `of_counts` (k,) are arguments of
     `law_of_averages`; None for `of_counts` means the noise that was drawn beside the sums. Public.

@@ -226,7 +226,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
-        """How far noise moves released centers; None if its distribution is unknown. Public."""
+        """The distances that noise moves released centers; None if its distribution is unknown. Public."""
         k, d = self.final.shape
         on_centers = center_facts.last_noise(self.result, Purpose.BLOCKS)
         if len(on_centers):
@@ -242,7 +242,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return None if self.noise_law is None else self.noise_law.share
 
     def noise_growth(self, times: FloatArray) -> FloatArray | None:
-        """Return how many times larger the noise is at `times` (m,) this ε, None if no rule gives it. Public."""
+        """Return the growth of the noise at `times` (m,) this ε, None if no rule gives it. Public."""
         del times
         return None
 
@@ -303,7 +303,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @property
     def blur(self) -> Blur:
-        """How far noise moves the released centers. Public."""
+        """The distances that noise moves released centers. Public."""
         law = self.noise_share
         if law is None:
             return Blur.UNKNOWN
@@ -332,14 +332,14 @@ class CentersRun(Run[Any, C_co, S_co]):
         return Strip("Centers miss by", center_facts.DIAGONAL, "off", 0.0, top, lines), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
-        """Return how far the centers are from exact ones, and how far noise moves them on average."""
+        """Return the centers' distance from exact ones, and the mean distance that noise moves them."""
         off, law = self.distance_share, self.noise_law
         off = 0.0 if off < ROUNDING else off
         public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS))
         return Measure(100.0 * off, percent(off)), public
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are. Curator only, because these facts are exact."""
+        """Return the quality of the released centers. Curator only, because these facts are exact."""
         return self.cost_facts(center_facts.PACKED_START)
 
     def cost_facts(self, start: str) -> tuple[Fact, ...]:

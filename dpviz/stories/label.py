@@ -158,7 +158,7 @@ def _second(value: float) -> int:
 
 
 def odds_measure(claim: Claim | None, length: float = 1.0) -> Measure | None:
-    """Return how often an attacker can be right by a proved claim, times in 100; None without one."""
+    """Return the limit of a proved claim on an attacker, times in 100; None without a claim."""
     if claim is None:
         return None
     percent = _percent(claim, length)

@@ -61,7 +61,7 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
-        """How far noise moves released centers. Public. Sums are in [-1, 1]^d."""
+        """The distances that noise moves released centers. Public. Sums are in [-1, 1]^d."""
         law = noise_law(self.result, 2.0 * (self.final - BOX_MIDDLE), Purpose.SUMS)
         return None if law is None else NoiseLaw(law.lengths / 2.0, law.draws / 2.0)
 

@@ -41,7 +41,7 @@ class Data:
 
     @property
     def on_map(self) -> bool:
-        """Whether two of the file's columns are latitude and longitude."""
+        """True if two of the file's columns are latitude and longitude."""
         return self.choices is not None and self.choices.place is not None
 
 

@@ -182,12 +182,12 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def proved(self) -> bool:
-        """Whether a guarantee is proved for this very run."""
+        """True if a guarantee is proved for this very run."""
         return self.result.guarantee.proved is not None
 
     @property
     def teaching(self) -> bool:
-        """Whether the noise came from a seed, so that anyone who has it can make it again."""
+        """True if the noise came from a seed, so that anyone who has it can make it again."""
         return TEACHING in self.result.guarantee.caveats
 
     # Words about the run.
@@ -200,7 +200,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         raise NotImplementedError(f"{type(self).__name__} has no finding.")
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how good the release is. Exact facts are marked as curator only."""
+        """Return the quality of the release. Exact facts are marked as curator only."""
         return ()
 
     def risk(self) -> tuple[Fact, ...]:
@@ -233,7 +233,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def points_are(self) -> str:
-        """What one point is, as a sentence: "Every point is a person." Public."""
+        """The kind of one point, as a sentence: "Every point is a person." Public."""
         word = self.record_word
         return f"Every point is a{'n' if word[0] in 'aeiou' else ''} {word}."
 
@@ -243,7 +243,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return f"{self.points_are} Only **blue** is published."
 
     def risk_measure(self) -> Measure | None:
-        """Return how often an attacker can be right, times in 100, or None if no limit is proved. Public."""
+        """Return the limit on an attacker, times in 100, or None if no limit is proved. Public."""
         return odds_measure(self.guarantee.proved, (self.distance or (1.0, ""))[0])
 
     @property

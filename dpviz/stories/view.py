@@ -260,7 +260,7 @@ class Plane:
 
     @property
     def flat(self) -> bool:
-        """Whether both axes of the picture are features."""
+        """True if both axes of the picture are features."""
         return len(self.features) < 3
 
     def outlines(self, low: FloatArray, high: FloatArray) -> FloatArray:

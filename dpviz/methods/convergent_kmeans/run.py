@@ -229,7 +229,7 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         return CostLine(np.arange(clock.n_steps + 1.0), np.array([*before, self.nonprivate_cost]), clock.when)
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are. Curator only, because these facts are exact."""
+        """Return the quality of the released centers. Curator only, because these facts are exact."""
         start = center_facts.SAME_START if self.release.start_packing is None else center_facts.PACKED_START
         return (*self.cost_facts(start), *self.own_facts(), self.lloyd_fact)
 
@@ -281,7 +281,7 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
 
     @property
     def repaired(self) -> bool:
-        """Whether the zones are based on noisy means."""
+        """True if the zones are based on noisy means."""
         return self.params.mode == "repaired"
 
     @cached_property
@@ -306,7 +306,7 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
         return (Fact("Iterations", str(rounds), why_stopped, self.repaired),)
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how good the released centers are. Curator only, because these facts are exact."""
+        """Return the quality of the released centers. Curator only, because these facts are exact."""
         facts, last = list(super().utility()), self.steps[-1]
         if self.params.orientation == "future":
             leaving = 100.0 * float(np.mean([step.leaves_convergent_zone for step in self.steps]))

@@ -141,7 +141,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def published(self) -> bool:
-        """Whether the run follows the paper."""
+        """True if the run follows the paper."""
         return self.params.calibration == "published"
 
     @property
@@ -224,7 +224,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def is_too_noisy(self) -> bool:
-        """Whether noise alone kept a subset whole that has most records of two known classes. Curator only.
+        """True if noise alone kept a subset whole that has most records of two known classes. Curator only.
 
         Its gap is deeper than chance explains but was not clear beside the noise, or its noisy count was too small for
         any cut.
@@ -316,7 +316,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
-        """How far noise moves released averages; None in published calibration. Public.
+        """The distances that noise moves released averages; None in published calibration. Public.
 
         If there are two averages, it is the noise of the first one; see `first_round`. It ignores that averages are
         moved back into their cells. Published sums are in data units, with origin 0.
@@ -334,7 +334,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return replace(self.result, events=events[: len(events) + 1 - self.last.n_rounds])
 
     def noise_growth(self, times: FloatArray) -> FloatArray:
-        """Return how many times larger the averages' noise is at `times` (m,) this ε, with the same cuts. Public.
+        """Return the growth of the averages' noise at `times` (m,) this ε, with the same cuts. Public.
 
         If there are two rounds, the first one has sqrt(2) times the noise.
         """
@@ -634,7 +634,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def gap_doubts(self) -> FloatArray:
-        """How often (m,) noise alone would make a chance gap look as deep as a tried cut's gap; released.
+        """The chance (m,) that noise alone makes a chance gap look as deep as a tried cut's gap. Released.
 
         P(Laplace >= depth - CHANCE sqrt(n~)), noise of the public scale of the cut's level: records of one smooth
         cluster leave gaps of CHANCE sqrt(n~). NaN if no cut was tried, and in published calibration.

@@ -274,7 +274,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @property
     def is_drowned(self) -> bool:
-        """Whether noise leaves at most half of the requested hills. Public."""
+        """True if noise leaves at most half of the requested hills. Public."""
         return len(self.component_numbers) <= DROWNED * len(self.release.start)
 
     def _publics_finding(self) -> str:

@@ -137,7 +137,7 @@ def profile_chart(epsilon: float, measure: Measure) -> Scene:
 
 
 def dimension_rows(params: Params, box: Box, measure: Measure) -> list[dict[str, str]]:
-    """Return how far points move in a cube with the box's longest side, by the number of features. Public."""
+    """Return rows that compare moves with a cube of the box's longest side, by the number of features. Public."""
     side = float(noise_box(box, params).widths.max())
     epsilon = params.epsilon
     rows = []

@@ -139,7 +139,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def is_free(self) -> bool:
-        """Whether points stay where the noise has put them, even outside the box. Public."""
+        """True if points stay where the noise has put them, even outside the box. Public."""
         return self.params.domain == "none"
 
     @property
@@ -241,7 +241,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return run, expected if self.words.box_public else None
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return how far the release is from the records: for their owners only, except for the noise distribution."""
+        """Return the distance of the release from the records: for their owners only, except for the distribution."""
         area, words = self.area, self._format_move
         facts = [
             Fact("Expected move", words(area.mean_radius), "n/ε, before the box is looked at.", True),

@@ -193,7 +193,7 @@ class SourceTargetPage(MethodPage):
 
     @property
     def has_pair(self) -> bool:
-        """Whether the source comes from a pair, which has targets of its own."""
+        """True if the source comes from a pair, which has targets of its own."""
         source = self.frame.source
         return not source.own and source.key[0] in PAIRS
 

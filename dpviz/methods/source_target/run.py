@@ -273,7 +273,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def is_neutral(self) -> bool:
-        """Whether the data set has no name for the source. Public."""
+        """True if the data set has no name for the source. Public."""
         return self.words.nouns.source == NEUTRAL.source
 
     @property
@@ -288,7 +288,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def hides(self) -> bool:
-        """Whether a proof keeps an attacker's odds so low that the source can be called secret. Public."""
+        """True if a proof keeps an attacker's odds so low that the source can be called secret. Public."""
         risk = self.risk_measure()
         return risk is not None and risk.value <= ROOM_LIMIT
 
@@ -330,7 +330,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:
-        """How far noise moves released averages; None if targets or box are secret. Public."""
+        """The distances that noise moves released averages; None if targets or box are secret. Public."""
         if not self.n_released or not self.targets_public or not self.words.box_public:
             return None
         # The noise is in diameters of the ball.
