@@ -35,7 +35,7 @@ _GROUP = "dpviz.methods"
 
 
 def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict[str, str]]:
-    """Return the methods that other packages declare, by name, and what is wrong with the rest of them."""
+    """Return the methods that other packages declare, by name, and the errors of the rest."""
     methods: dict[str, AnyMethod] = {}
     broken: dict[str, str] = {}
     for point in sorted(entry_points(group=_GROUP), key=lambda each: each.name):
@@ -60,7 +60,7 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dic
 
 
 def _brought(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict[str, str]]:
-    """Return the methods of a person's own files, by name, and what is wrong with the rest of them."""
+    """Return the methods of a person's own files, by name, and the errors of the rest."""
     methods: dict[str, AnyMethod] = {}
     wrong: dict[str, str] = {}
     for path in own.files():

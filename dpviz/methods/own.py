@@ -1,8 +1,8 @@
-"""A method in one file of its own: what the file says, and the record that is made of it.
+"""A method in one file of its own: the contents of the file, and the record made from it.
 
-The file has `fit(points, box, params, rng) -> Result` and, where it likes, `Params` (a frozen dataclass of knobs,
-`epsilon` among them), `steps` of the same arguments, `TITLE`, `RUN` (a subclass of `Run`), `AUDIT`; or a whole record,
-`METHOD`. Whatever goes wrong in it becomes a message with file and line, and is shown where its picture would be.
+The file has `fit(points, box, params, rng) -> Result` and, optionally, `Params` (a frozen dataclass of knobs that
+include `epsilon`), `steps` of the same arguments, `TITLE`, `RUN` (a subclass of `Run`) and `AUDIT`; or a whole record,
+`METHOD`. Every error in it becomes a message with file and line, which appears in place of its picture.
 """
 
 import importlib
@@ -61,7 +61,7 @@ class Params:
     )
 
     def __post_init__(self) -> None:
-        """Raise KnobError for what is not allowed."""
+        """Raise KnobError for values that are not allowed."""
         check_params(self)
 
 
@@ -153,7 +153,7 @@ def _check_params(kind: Any, path: Path) -> None:
 
 
 def _fit(fit: Callable[..., Any], path: Path) -> Callable[..., Result[Any, Any]]:
-    """Return the file's `fit` on checked records nobody can write to, with a checked result."""
+    """Return the file's `fit` on checked, read-only records, with a checked result."""
 
     @wraps(fit)
     def run(points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Result[Any, Any]:
@@ -203,7 +203,7 @@ def _worded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
 
 
 def _checked(result: Any, box: Box, path: Path) -> Result[Any, Any]:
-    """Return the result with arrays that nobody can write to. Raises OwnMethodError for one that cannot be shown."""
+    """Return the result with read-only arrays. Raises OwnMethodError for a result that cannot be shown."""
     if not isinstance(result, Result) or not isinstance(result.release, Release):
         kind = type(result.release if isinstance(result, Result) else result).__name__
         raise OwnMethodError(f"{path.name}: fit returned a {kind}, but it must be {SIGNATURE}, with a Release in it.")

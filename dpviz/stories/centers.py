@@ -141,7 +141,8 @@ PUBLIC_HEADLINES: Mapping[Blur, Headline] = MappingProxyType(
         Blur.HARDLY: ("noise hardly moves the center", "noise hardly moves the {centers}"),
     }
 )
-# These say themselves that almost nobody is protected, or that the centers differ; the others end with the doubt left.
+# These headlines already report that almost no one is protected, or that the centers differ. The other headlines end
+# with the doubt left.
 COMPLETE = {
     Placement.ELSEWHERE_WORSE,
     Placement.ELSEWHERE,

@@ -222,7 +222,7 @@ def roc_scene(
     limit: str = "No attack lies above",
     best: Callable[[FloatArray], FloatArray] | None = None,
 ) -> Scene:
-    """Return a measured ROC with its 95 % band, the bound, and the same attack on points that nobody moved.
+    """Return a measured ROC with its 95 % band, the bound, and the same attack on points that no one moved.
 
     `limit` names the bound. `best` is the mechanism's own trade-off curve, if it is known.
     """

@@ -132,7 +132,7 @@ LOW, HIGH = -1.0, -0.2
 
 
 def dots(values: FloatArray, n_dots: int = N_DOTS) -> FloatArray:
-    """Return the quantiles (m,) of the runs' figures (R,), rising; raises ValueError where no run has a figure."""
+    """Return the quantiles (m,) of the runs' figures (R,), rising. Raises ValueError if no run has a figure."""
     known = values[np.isfinite(values)]
     if not len(known):
         raise ValueError("No run had a figure, but a dotplot needs one at least.")

@@ -115,7 +115,7 @@ class Paper:
 
     # Authors, year, title.
     title: str
-    places: tuple[tuple[str, str], ...]  # (section, equation or theorem, what of it is here)
+    places: tuple[tuple[str, str], ...]  # (section, equation or theorem, the part of it that dpviz uses)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class Doubt(Enum):
     UNPROVED = ", but no limit is proved"
 
     def ends(self, said: str) -> str:
-        """End a finding with it, in fewer words where it would be too long."""
+        """End a finding with the doubt, in fewer words if it would be too long."""
         long = f"{said}{self.value}"
         return long if len(long) < MOST_CHARACTERS else f"{said}{_SHORT.get(self, self.value)}"
 

@@ -1,8 +1,8 @@
 """The attack that motivates the method (Lu & Shen, figure 1), on one record from all centers and all other records.
 
-Three releases of the same records: exact centers and counts, noisy ones (repaired mode), and what the paper publishes.
-One exact record is at stake, so that everything here is curator only. The background process runs `attack_exact` and
-`attack_runs`. The results appear as a picture and in words: what is known, what is guessed, and the error of the guess.
+Three releases of the same records: exact centers and counts, noisy ones (repaired mode), and the paper's release. One
+exact record is at stake, so everything here is curator only. The background process runs `attack_exact` and
+`attack_runs`. The results appear as a picture and in words: the known values, the guess, and the error of the guess.
 """
 
 import math
@@ -25,7 +25,7 @@ from dpviz.stories.panel import ceiled, number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, project
 
-# Places in the box that are equally likely to somebody without knowledge.
+# Number of places in the box that are equally likely to an attacker without knowledge.
 N_PRIOR = 2048
 PICK = "attacked-record"
 # Box widths: a guess at most this far off counts as finding the record.
@@ -128,7 +128,7 @@ def guess_noisy(release: ZonesRelease, epsilon: float, others: Points) -> FloatA
     counts, mean = release.noisy_counts_by_iteration, release.zone_means
     is_exact = (counts >= max(1.0, EMPTY_SCALES * count_scale))[..., None] & (mean > 0.0) & (mean < 1.0)
     sums = np.where(is_exact, (mean - BOX_MIDDLE) * np.maximum(counts, 1.0)[..., None], np.nan)
-    # A start of records is not released: what follows from it is left out.
+    # A start of records is not released, so everything that follows from it is left out.
     first = 0 if release.start is not None else 1
     noisy = PartitionSums(partitions_of(release), counts[first:], sums[first:], count_scale, sum_scale)
     known_counts, known_sums = known_of(noisy.partitions, others)

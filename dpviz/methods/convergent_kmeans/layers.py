@@ -1,7 +1,7 @@
 """The layers of the family's pictures: zones, moves, rays, likely errors, and EUGkM's grid.
 
-A layer takes what it draws. What it draws for the world comes from the release; what comes from a trace or records it
-draws for the curator.
+A layer takes the values that it draws. Public layers come from the release; layers from a trace or records are for the
+curator.
 """
 
 import math
@@ -170,8 +170,8 @@ def move_layers(release: ZonesRelease, steps: tuple[ZoneStep, ...], means: ZoneM
 def ray_layer(final: Centers, stage: Stage) -> Layer:
     """Published mode's leak: from the box's low corner through each released center to the far wall.
 
-    Made from the release alone: whoever has the center has the ray. A center that was clipped at a wall has left its
-    ray and gets none.
+    The layer comes from the release alone, because anyone who has the center has the ray. A center that was clipped at
+    a wall has left its ray and gets none.
     """
     largest = final.max(axis=1)
     unclipped = (largest > CORNER) & (largest < 1.0 - CORNER) & (final > CORNER).all(axis=1)

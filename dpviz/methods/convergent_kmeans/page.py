@@ -146,7 +146,7 @@ class ConvergentKMeansPage(MethodPage):
         controls.control(MODE)
 
     def draw_knobs(self) -> None:
-        """Draw k, and of orientation, start and a baseline's own knobs what the chosen method has."""
+        """Draw k, and the chosen method's knobs among orientation, start and a baseline's own."""
         self.values["n_clusters"] = groups.control(self.frame.source, KNOBS["n_clusters"])
         if self.mode == "published":
             controls.log_slider(KNOBS["epsilon_counts"], note=count_noise)
@@ -289,7 +289,7 @@ class ConvergentKMeansPage(MethodPage):
 
     @st.fragment
     def attack(self) -> None:
-        """Draw the attack on one record: from exact centers, from noisy ones, from what the paper publishes.
+        """Draw the attack on one record: from exact centers, from noisy ones, and from the paper's release.
 
         Budgets are read when the work begins: the sliders' own fragment moves them.
         """

@@ -87,7 +87,7 @@ def nonprivate_cost_of(rounds: int) -> float:
 
 
 def more_rounds() -> Answer:
-    """Compare what many rounds and few cost."""
+    """Compare the costs of many rounds and of few."""
     few, many = nonprivate_cost_of(FEW), nonprivate_cost_of(MANY)
     return Answer(many / few, {"measured": number(many), "few": number(few), "runs": str(N_RUNS)})
 

@@ -374,8 +374,8 @@ def comparison(
 ) -> dict[str, dict[str, float]]:
     """Return {who: {what: value}} for DPM's cells and centers, and for k-means. Exact. Curator only.
 
-    `points` (n, d) and `centers` (k, d) in data units, `labels` (n,) the cell of each record. NaN where a number is not
-    defined: a silhouette needs two clusters and three records.
+    `points` (n, d) and `centers` (k, d) are in data units, `labels` (n,) are the cells of the records. A number is NaN
+    if it is not defined: a silhouette needs two clusters and three records.
     """
     from sklearn.cluster import KMeans  # type: ignore[import-untyped]  # it ships no types
 
@@ -418,7 +418,7 @@ def _row(
 def compared(
     points: Points, box: Box, labels: bytes, centers: bytes, classes: bytes | None
 ) -> dict[str, dict[str, float]]:
-    """Compare a clustering with k-means: what the background process is asked."""
+    """Compare a clustering with k-means, as a task of the background process."""
     known = None if classes is None else np.frombuffer(classes, dtype=np.int32).astype(np.intp)
     cells = np.frombuffer(labels, dtype=np.int32).astype(np.intp)
     released = np.frombuffer(centers, dtype=np.float64).reshape(-1, box.d)

@@ -1,4 +1,4 @@
-"""DPM as a picture: what is drawn of every level of cuts, and of the release."""
+"""DPM as a picture: the layers of every level of cuts, and of the release."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ def _grouped(clock: Clock) -> dict[int, int]:
 
 
 def _cell_layers(subsets: Subsets, by_level: Sequence[Labels], plane: Plane, stage: Stage) -> list[Layer]:
-    """The cells, tinted by the cluster they are in at each level; where features are hidden they would overlap."""
+    """Draw cells in the tint of their cluster at each level. With hidden features, they would overlap."""
     if plane.flat and len(plane.features) < subsets.words.box.d:
         return []
     cells, clock, leaves, paths = subsets.cells, stage.clock, subsets.leaves, subsets.paths
@@ -319,9 +319,9 @@ def _chance_layers(levels: Sequence[LevelStep], plane: Plane, stage: Stage) -> l
 
 
 def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> FloatArray:
-    """Return the mass of candidates at PARTS equal parts of [low, high]; what lies outside is left out.
+    """Return the mass of candidates at PARTS equal parts of [low, high], without candidates outside.
 
-    Many candidates add up within a part; between few the mass of a part goes in a straight line from one to the next.
+    Many candidates add up within a part; between few candidates, the mass is interpolated linearly.
     """
     inside = np.flatnonzero(np.isfinite(places) & (places >= low) & (places <= high))
     if not inside.size or not high > low:

@@ -160,7 +160,7 @@ class DPMPage(MethodPage):
         return unproved if self.values["calibration"] == "published" and dataset.d > 1 else allowed
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
-        """Return the page's part of the link, and remember what it and the picture have shown."""
+        """Return the page's part of the link, and remember the subset that it and the picture have shown."""
         st.session_state[_LOOKED] = looked_into()
         knobs = [*(self.knobs[name] for name in LINKED), *OWN]
         pairs = [(knob.name, knob.format(state.value(knob))) for knob in knobs]
@@ -194,7 +194,7 @@ class DPMPage(MethodPage):
         with left:
             look_into(live(tree_chart(run.release, run.subsets, run.node), key="tree", height=TREE_HEIGHT), "tree")
         with right:
-            # Names that stay when ε moves: a list answers by name, and one that is gone is no answer.
+            # Names that stay when ε moves: a list answers by name, and a missing name is not an answer.
             node = controls.picked(NODE, ["All records", *(f"Subset {i}" for i in range(1, len(run.cells.axes)))])
             names = (CUT_AXIS, *run.words.feature_names)
             feature = controls.picked(ALONG, names) if run.words.box.d > 1 else 0
@@ -374,7 +374,7 @@ def _keep(shares: Mapping[str, float]) -> None:
 
 
 def _moved_share(name: str, key: str) -> None:
-    """Keep what the reader chose, and let the others make room."""
+    """Keep the reader's choice, and let the other shares make room."""
     locked = [other for other, knob in LOCKS.items() if state.value(knob)]
     before = _values()
     after = rebalanced(before, name, float(state.take_choice(state.widget_key(SHARES[name].name), key)), locked)

@@ -496,7 +496,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
-        """Declare what a run protects, takes as public, and shows in confidence."""
+        """Return the secrets that a run protects, its public inputs, and the values for the curator only."""
         n = () if self.params.n_public is None else ("The number of records, as you say",)
         return Contents(
             RECORD,
@@ -563,7 +563,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         )
 
     def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        """Return the moving picture; `.public()` keeps only its public part. `rng` is not used."""
         # Other stories illustrate a distribution with draws.
         del rng
         plane, cells, clock = Plane.from_view(view, self.words), self.cells, layers.clock_of(self.cells)

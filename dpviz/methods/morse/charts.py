@@ -172,7 +172,7 @@ def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
-    """One run's dendrogram, small: what travels from the background."""
+    """One run's dendrogram in a small form, which the background process sends."""
 
     # (2L - 2, 3, 2) curves of `branches`.
     curves: FloatArray

@@ -136,7 +136,7 @@ class ColoredLandscape:
 
 
 def marginal(mixture: Mixture, plane: Projection) -> Mixture:
-    """Return the mixture of what `plane` shows, in plane units: the density integrated over all other directions."""
+    """Return the mixture on `plane`, in plane units: the density integrated over all other directions."""
     columns = plane.matrix[:, :1] if plane.d == 1 else plane.matrix
     means = unsigned(mixture.means) @ columns + plane.offset[: columns.shape[1]]
     spread = columns.T @ (mixture.covariances / 4.0) @ columns

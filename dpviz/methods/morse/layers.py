@@ -1,4 +1,4 @@
-"""The layers of a landscape's picture: what everyone sees follows from the released mixture alone."""
+"""Layers of a landscape's picture. All public layers follow from the released mixture alone."""
 
 from collections.abc import Callable
 from functools import partial
@@ -273,7 +273,7 @@ def path_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
 
 
 def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
-    """Peaks, joined in chains over the passes within a cluster; all passes, and what was refused, on request."""
+    """Draw peaks in chains over the passes within a cluster, and on request all passes and refused candidates."""
     landscape, place = colored.tree.landscape, placing(colored, stage)
     candidates, transitions = landscape.candidates, landscape.transitions
     rows, always_rows, peaks = _color_rows(colored, stage), _all_frames(stage), place(landscape.minima)

@@ -120,7 +120,7 @@ class MorsePage(MethodPage):
         return WorldsTab(self.current_request, PEAK)
 
     def many(self) -> None:
-        """Draw many runs: what they release, one after another, and how often the clusters are right."""
+        """Draw many runs: their releases, one after another, and the share of runs with the right clusters."""
         if self.frame.public:
             st.info("Agreement is exact, and each run is a separate release. Only the curator sees it.")
             return

@@ -352,7 +352,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
-        """Declare what a run protects, takes as public, and shows in confidence."""
+        """Return the secrets that a run protects, its public inputs, and the values for the curator only."""
         what = protected(self.guarantee)
         size = ("The number of records",) if what == VALUES else ()
         return Contents(
@@ -410,7 +410,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return Ensemble(landed, borders=False, cloud=CLOUD), public
 
     def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        """Return the moving picture; `.public()` keeps only its public part. `rng` is not used."""
         del rng
         plane, d = self.plane(view), self.words.box.d
         peaks: FloatArray = self.words.ends.from_unit(unsigned(self.tree.landscape.minima))

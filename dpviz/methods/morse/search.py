@@ -1,4 +1,4 @@
-"""The search for a transition point between two components, as the paper's figure 3: string, lowest point, solution."""
+"""Search for a transition point between two components, as in the paper's figure 3: string, lowest point, solution."""
 
 from dataclasses import dataclass
 
@@ -65,7 +65,7 @@ class Search:
 def find(mixture: Mixture, tree: MergeTree, numbers: Labels, pair: tuple[int, int], n_clusters: int) -> Search | None:
     """Return the search of a pair of components by their `numbers` (K,), None without any pair.
 
-    A pair with 0 is the one where the last two clusters of the cut to `n_clusters` meet.
+    A pair with 0 means the pair where the last two clusters of the cut to `n_clusters` meet.
     """
     landscape = tree.landscape
     strings = landscape.strings

@@ -33,7 +33,7 @@ from dpviz.stories.teaching import (
     tex,
 )
 
-# Moons that are harder to tell apart than the page's, so that ε decides.
+# Moons that are harder to separate than those of the page, so that ε decides.
 N, BLUR = 5_000, 0.08
 # Noise seeds 0 to 9.
 N_RUNS = 10

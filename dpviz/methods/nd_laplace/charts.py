@@ -1,4 +1,4 @@
-"""Charts beside and below the picture of nD-Laplace: how far points move, what walls and many features cost.
+"""Charts beside and below the picture of nD-Laplace: the move of points, and the cost of walls and many features.
 
 Everything except the records' radii is the distribution of a release without any record, and therefore public.
 """

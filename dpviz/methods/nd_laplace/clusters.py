@@ -1,4 +1,4 @@
-"""Clusters of moved points beside those of the clean ones: what flips, how alike they are, and over many runs.
+"""Clusters of moved points beside clusters of the clean ones: flips, similarity, and many runs.
 
 The tasks are for the background process. Released points come to them as bytes of the rows that are used: a secret
 release cannot be made again from a seed.

@@ -230,7 +230,7 @@ def _layer(
 
 
 def _crowd(unit: Points, before: Points, released: Points, stage: Stage) -> list[Layer]:
-    """Everybody's records, moves and released points; and the density of what was released."""
+    """Draw everyone's records, moves and released points, and the density of the release."""
     n = len(released)
     clock, plane, rows = stage.clock, stage.projection, sample(n)
     release = {clock.release: 0}
@@ -283,7 +283,7 @@ class _Chosen(Confidential):
 def _chosen_layers(
     chosen: _Chosen, epsilon: float, measure: Measure, scales: FloatArray, stage: Stage, rng: np.random.Generator
 ) -> list[Layer]:
-    """The chosen record: its perturbation area by the law, draws from it, and what really happened to it."""
+    """Draw the chosen record: its perturbation area, draws from the distribution, and its actual move."""
     clock, plane, words, d = stage.clock, stage.projection, measure.words, len(scales)
     area, always, i = perturbation_area(d, epsilon=epsilon), clock.always(), np.array([chosen.record])
     moving = dict.fromkeys(range(1, clock.n_frames), 0)

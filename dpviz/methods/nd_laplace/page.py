@@ -1,4 +1,4 @@
-"""nD-Laplace: move ε within a radius, and watch each person hide where they are before anybody sees it."""
+"""nD-Laplace: move ε within a radius, and watch each person hide their place before anyone sees it."""
 
 import math
 import secrets
@@ -71,7 +71,7 @@ UNIT = replace(
 RADIUS = Knob(
     "radius", "int", 5, "Radius that ε is for", "ε means nothing without a distance.", 0, N_RADII - 1, 0, N_RADII - 1
 )
-# At first somebody in the middle of the city whose move is a typical one.
+# At first, a person in the middle of the city whose move is typical.
 RECORD = Knob("record", "int", 2, "Whose record", "Or click one in the picture.", 0, 999_999, 0, 999_999)
 CLUSTERING = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
 CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)

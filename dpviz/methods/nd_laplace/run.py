@@ -157,7 +157,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @cached_property
     def nonprivate_move(self) -> float:
-        """The mean move of the records, in the unit of the noise, known to nobody. 0 without records."""
+        """The mean move of the records, in the unit of the noise, which no one knows. 0 without records."""
         return nonprivate_displacement(self.unit / self.scales, self.released / self.scales).distance if self.n else 0.0
 
     @property
@@ -285,7 +285,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return tuple(facts)
 
     def contents(self) -> Contents:
-        """Declare what a run protects, takes as public, and shows to each person alone."""
+        """Return the secrets that a run protects, its public inputs, and the values for each person alone."""
         measure, diagonal = self.measure, noise_box(self.words.box, self.params).diagonal
         near = [
             measure.radius * times for times in (1.0, 2.0, 5.0) if times == 1.0 or measure.radius * times < diagonal
@@ -305,7 +305,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     # What is drawn.
 
     def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. `rng` draws what only shows the law."""
+        """Return the moving picture; `.public()` keeps only its public part. `rng` draws illustrations only."""
         plane, frames = self.plane(view), frames_of(self.params.domain)
         basis = f"ε = {number(self.level)} per {self.measure.radius_words}."
         if self.measure.shares:

@@ -1,4 +1,4 @@
-"""One source record more, less or elsewhere, with the same noise: what changes in the release, and what it costs."""
+"""Effect of one source record more, less or elsewhere, with the same noise, on the release and its cost."""
 
 import math
 from dataclasses import dataclass
@@ -138,7 +138,7 @@ def change_scene(change: SourceChange, params: Params, words: Words, view: View)
 
 
 def cost_rows(change: SourceChange, unit: str) -> list[dict[str, str]]:
-    """Return a table: what the choice before, the choice after and the best cost on either source."""
+    """Return a table of costs on either source: of the choice before, the choice after and the best choice."""
     names = ("Chosen before", "Chosen after", "Best, no privacy")
     return [
         {"": name, "Cost before": f"{number(float(line[0]))}{unit}", "Cost after": f"{number(float(line[1]))}{unit}"}

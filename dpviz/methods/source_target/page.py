@@ -1,4 +1,4 @@
-"""Source-target clustering: move ε, and watch what is released of a secret source, and the centers beside it."""
+"""Source-target clustering: move ε, and watch the release from a secret source, and the centers beside it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -398,7 +398,7 @@ class SourceTargetPage(MethodPage):
             )
 
     def describe_change(self, params: Params, change: SourceChange) -> None:
-        """Write in words what changed, and for observation 4.2's pair what no private method can avoid."""
+        """Describe the changes in words, and for observation 4.2's pair those that no private method can avoid."""
         n_before, n_after = len(change.before.release.centers), len(change.after.release.centers)
         st.markdown(
             f"{counted(n_before, 'noisy average')} before, {n_after} after; largest shift: {number(change.farthest)}"

@@ -1,4 +1,4 @@
-"""One run of source-target clustering as a picture: a secret source, what is released for it, and new centers.
+"""One run of source-target clustering as a picture: a secret source, its release, and new centers.
 
 Everything public is computed from the release, the targets and the parameters.
 """
@@ -82,7 +82,7 @@ TERMS = (
 
 
 def allowance(words: Words, params: Params) -> Callable[[float], str]:
-    """Return a function from a budget to what the stated and the proved guarantee allow an attacker, in words."""
+    """Return a function from a budget to the limits of the stated and the proved guarantee on an attacker, in words."""
     at = guarantees(words.box, params)
     return lambda budget: both_limits(at(budget))
 
@@ -170,7 +170,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def step(self) -> SanitiseStep:
-        """The first step; of its arrays only what the release has as well is public."""
+        """The first step. Only those of its arrays are public that the release also has."""
         step = self.steps[0]
         assert isinstance(step, SanitiseStep)
         return step
@@ -427,7 +427,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         )
 
     def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` leaves what the world may see. Nothing here is drawn by `rng`."""
+        """Return the moving picture; `.public()` keeps only its public part. `rng` is not used."""
         del rng
         plane = project(view, self.words, self.unit)
         words, release, step, public = self.words, self.release, self.step, self.targets_public

@@ -192,8 +192,8 @@ def fit(
     """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it and releases.
 
     Repaired mode is epsilon-DP under ADD_REMOVE (proof in the module's docstring) and releases its last noisy means.
-    Published mode releases what the paper releases and proves nothing. In repaired mode points may come in chunks: the
-    same release, to the bit. Raises ValueError for bad points or centers, and for chunks where records are needed.
+    Published mode has the paper's release and proves nothing. In repaired mode points may come in chunks, with the
+    same release to the bit. Raises ValueError for bad points or centers, and for chunks if records are needed.
     """
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
@@ -267,7 +267,7 @@ def _zones_problem(
     """Fix the number of iterations and their budget, and find the seeds of a private start that is near `packing`.
 
     Repaired mode derives both numbers, of iterations and of cells, from a noisy number of records. A private start
-    spends SEED_SHARE of what that leaves of epsilon.
+    spends SEED_SHARE of the remaining epsilon.
     """
 
     def problem(

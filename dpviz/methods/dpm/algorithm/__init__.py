@@ -276,7 +276,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 
 def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
-    """State the paper's theorem 1, which is about the published calibration, and what is proved."""
+    """State the paper's theorem 1, which is about the published calibration, and the proved guarantee."""
     published = params.calibration == "published"
     from_noisy = params.delta is None and params.n_public is None
     delta_caveats = (NOISY_DELTA_CAVEAT,) if from_noisy else ()

@@ -263,7 +263,7 @@ def _centered_sums(
     """
     sums, counts = np.zeros_like(origins), np.zeros(len(origins))
     for points, labels in parts:
-        # Each record beside its own leaf's origin: what a sum rounds away is then small beside what one record moves.
+        # Each record relative to its own leaf's origin: a sum's rounding error is then small beside one record's move.
         moves = origins[labels]
         np.subtract(points, moves, out=moves)
         if radii is not None:

@@ -320,8 +320,8 @@ def interval_size(
 
     `points` (n, d) are clipped into the public `box`. `estimator` is "repaired" or "published", see the module.
     `noisy_count` is a number of records that was released before. Without one, the repaired estimator pays for it with
-    SIZE_SHARE of epsilon, and the published one takes n as it is, which is public only where records are changed and
-    never added.
+    SIZE_SHARE of epsilon, and the published one takes n as it is, which is public only if records are changed and never
+    added.
 
     The repaired size is epsilon-DP under ADD_REMOVE; the published one is so for d = 1 and with a released count.
     Raises ValueError for bad points, another estimator, or an epsilon that is not positive.

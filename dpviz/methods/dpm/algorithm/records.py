@@ -274,7 +274,7 @@ class TreeRecords(ABC):
 
     @abstractmethod
     def labels(self, index: Indices) -> Labels:
-        """Return the `index` (m,) of the node of each record (n,); (0,) where records are not held."""
+        """Return the `index` (m,) of the node of each record (n,); (0,) if records are not in memory."""
 
 
 class HeldRecords(TreeRecords):

@@ -102,7 +102,7 @@ def noise_scale(scheme: MorseScheme) -> float:
 
 
 def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
-    """Return the paper's claim beside what the events prove under the run's adjacency."""
+    """Return the paper's claim beside the events' proof under the run's adjacency."""
     budget = scheme.budget
     named = {"dpmog_hard": "algorithm 1", "dpmog": "section 4.1.2", "dplloyd_mog": "algorithm 4"}
     reference = f"{PAPER}, {named.get(scheme.base, 'appendix I')}"

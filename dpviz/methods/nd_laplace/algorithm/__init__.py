@@ -122,7 +122,7 @@ class Params:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step(CoreStep):
-    """The one step: what each person did. Row i is known to person i alone."""
+    """The one step, with each person's move. Only person i knows row i."""
 
     # (n, d) records clipped to the box, data units.
     nonprivate_points: Points
@@ -216,7 +216,7 @@ def local_claim(box: Box, params: Params) -> Claim:
 
 
 def guarantee_of(box: Box, params: Params) -> Guarantee:
-    """Return the thesis's claim beside what is proved, both per unit of distance."""
+    """Return the thesis's claim beside the proved guarantee, both per unit of distance."""
     published = Claim(params.epsilon, 0.0, Adjacency.REPLACE, f"{PAPER}, equation 3.1", per_distance=True)
     redrawn = params.domain == "redraw"
     proved = Claim(

@@ -334,7 +334,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> SanitiseStep:
     """Replace the records `points` (m, d) by S'; of the result only `released_*` may be published.
 
-    Raises ValueError as `fit` does, for what is public or no records at all; never for what the records are.
+    Raises ValueError like `fit`, for public values or if there are no records; never for the values of records.
     """
     records, in_memory = as_chunks(points, n_features=box.d), not isinstance(points, Chunks)
     ball = _ball(box, params)
@@ -361,10 +361,10 @@ def select(released: Centers, params: Params, *, rng: np.random.Generator) -> La
 
 
 def nonprivate_difference(points: Points, box: Box, params: Params, released: Centers) -> float:
-    """Return mean over T of | |x - S| - |x - S'| |, in diameters of the ball: what the bound is about. Curator only.
+    """Return the mean over T of | |x - S| - |x - S'| |, in diameters of the ball. Curator only.
 
-    An upper bound on Diff(S, S'), the largest change of the cost of any T_k. S is the records as they are used, inside
-    the ball. NaN when S or S' is empty.
+    The paper's bound limits this mean, which is itself an upper bound on Diff(S, S'), the largest change of the cost of
+    any T_k. S is the records as they are used, inside the ball. The mean is NaN if S or S' is empty.
     """
     ball = _ball(box, params)
     source = used_records(np.asarray(points), box, ball).nonprivate_unit

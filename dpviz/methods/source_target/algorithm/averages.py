@@ -168,8 +168,8 @@ def _nearest(source: Points, targets: Points, k: int) -> tuple[FloatArray, Label
 def cell_sums(source: Points, targets: Points) -> CellSums:
     """Return count and sum of the records of `source` (m, d) nearest to each of `targets` (r, d).
 
-    A record's cell follows from the record and the public targets alone, so each record is in one cell whatever the
-    others are.
+    A record's cell follows from the record and the public targets alone, so each record is in one cell regardless of
+    the other records.
     """
     return _all_sums(ArrayChunks(source).each_block(partial(_block_sums, _tree_of_targets(targets))), targets)
 

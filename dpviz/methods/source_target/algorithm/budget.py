@@ -154,7 +154,7 @@ def events_of(scheme: SourceTargetScheme) -> tuple[Event, ...]:
 
 
 def guarantee_of(scheme: SourceTargetScheme, events: tuple[Event, ...]) -> Guarantee:
-    """Return the paper's claim beside what the events prove, both under ADD_REMOVE on S."""
+    """Return the paper's claim beside the events' proof, both under ADD_REMOVE on S."""
     theorem = {
         ("nas", "laplace"): "theorem 5.10",
         ("nas", "gaussian"): "theorem 5.3" if scheme.rho is None else "theorem 5.12",
