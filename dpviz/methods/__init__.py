@@ -183,7 +183,7 @@ def find(method: MethodLike) -> AnyAlgorithm:
 def beside(methods: Sequence[AnyAlgorithm]) -> Iterator[tuple[str, ...]]:
     """Have `ALGORITHMS` know these methods meanwhile, in this process; yield the names of those that it did not know.
 
-    Raises ValueError for another method of a known name.
+    Raises ValueError for a different method with a known name.
     """
     own = {each.name: each for each in methods if ALGORITHMS.get(each.name) is not each}
     for name in own.keys() & ALGORITHMS.keys():

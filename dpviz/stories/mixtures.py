@@ -19,7 +19,7 @@ from dpviz.stories.view import CIRCLE, HALF, Projection, View
 
 
 class MixtureRun(CentersRun[MixtureRelease, EmStep]):
-    """A run of DP-EM: an ellipse around each released center holds half of its component."""
+    """A run of DP-EM, in which an ellipse around each released center contains half of its component."""
 
     terms = (
         *CentersRun.terms,
@@ -76,7 +76,7 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
 
 
 def ellipses(mixture: Mixture, plane: Projection) -> FloatArray:
-    """Return closed curves (K, p, 2), plane units, that hold half of each component of a mixture in [-1, 1]^d.
+    """Return closed curves (K, p, 2), plane units, that contain half of each component of a mixture in [-1, 1]^d.
 
     A component's shadow on the plane is normal with covariance M' (Sigma / 4) M around the shadow of its mean.
     """

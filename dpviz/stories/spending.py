@@ -94,7 +94,7 @@ def _only(event: Event, key: tuple[int, Purpose | None]) -> Event | None:
 
 
 def adjacency_of(events: tuple[Event, ...]) -> Adjacency:
-    """Return the adjacency that the events were calibrated for; a claim in print can name another one."""
+    """Return the adjacency that the events were calibrated for; a claim in print can name a different one."""
     replaced = any(leaf.calibrated_for is Adjacency.REPLACE for event in events for leaf in leaves(event))
     return Adjacency.REPLACE if replaced else Adjacency.ADD_REMOVE
 

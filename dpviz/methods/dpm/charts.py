@@ -261,8 +261,8 @@ def run_many(points: Points, box: Box, params: dpm.Params, n_runs: int, seed: tu
 def again(cells: Cells, many: ManyCuts) -> tuple[tuple[int, ...], FloatArray]:
     """Return the shown run's applied cuts (c,), by node, and the share of runs that have each again (c,).
 
-    A run has a cut again if one of its own is along the same feature, no farther than NEAR of the axis away, and its
-    cell holds the middle of the shown cut in all other features.
+    A run has a cut again if one of its own cuts is along the same feature, at most NEAR of the axis away, and its cell
+    contains the middle of the shown cut in all other features.
     """
     nodes = np.flatnonzero(cells.applied)
     shares = np.zeros(len(nodes))

@@ -550,7 +550,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return (*self.profile_charts(), Chart("spending", self.spending_chart()))
 
     def ensembles(self, view: View) -> Ensembles:
-        """Return other averages and, for the curator alone, other cuts of the same law."""
+        """Return other averages and, for the curator only, other cuts from the same distribution."""
         return uncertainty.draw_again(
             self.release,
             self.levels,

@@ -168,7 +168,7 @@ class Cuts:
 
 
 def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return axes and places (n,) of a cut that `uniform` numbers (n,) choose by its own law, within its cell."""
+    """Return axes and places (n,) of a cut that `uniform` (n,) choose from its distribution, within its cell."""
     scores = np.where(split.exists, split.score, -np.inf).ravel()
     chosen = chosen_again(scores, split.probabilities.ravel(), uniform)
     axes, candidates = np.divmod(chosen, split.exists.shape[1])

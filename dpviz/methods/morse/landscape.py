@@ -368,7 +368,7 @@ def split_colors(tree: MergeTree, n_clusters: int) -> Labels:
 
 
 def painted(colors: Labels, clusters: Labels) -> Colors:
-    """Return the color (L,) of each minimum when `clusters` (L,), numbered by their densest minimum, hold."""
+    """Return the color (L,) of each minimum for `clusters` (L,), numbered by their densest minimum."""
     _, firsts = np.unique(clusters, return_index=True)
     return np.minimum(colors[firsts[clusters]], LAST_COLOR).astype(np.uint8)
 

@@ -221,10 +221,10 @@ def _auc_fact(roc: attacks.Roc, budget: Budget) -> Fact:
     return Fact("Area under the curve", value, "Coin flip: 0.5.", True)
 
 
-# Membership: attacks on what is made of moved points, against the same on points that nobody moved. Each round a coin
-# puts x or x' into a small invented data set, whose other records the attacker knows: the worst case. Clusters are
-# found in what was released, and their centers, or a decision tree of their labels, are published. No record of the
-# data set on screen is touched: a game on real records would release them anew in every round.
+# Membership: attacks on results from moved points, compared with the same attacks on points that no one moved. Each
+# round, a coin puts x or x' into a small invented data set. The attacker knows its other records, which is the worst
+# case. Clusters are found in the release, and their centers, or a decision tree of their labels, are published. The
+# game touches no record of the data set on screen, because real records would be released anew in every round.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,7 +266,7 @@ def play_membership(
 ) -> GameScores:
     """Play `n_rounds` of one of ATTACKS in the public box, on points that were moved, or not; a background task.
 
-    Of the records nothing is read. Raises ValueError for another attack.
+    The game reads no records. Raises ValueError for an unknown attack.
     """
     del points
     params = Params(*settings)
@@ -443,7 +443,7 @@ def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
 
 @lru_cache(maxsize=64)
 def measured_errors(d: int) -> FloatArray:
-    """Return the geometric median's root mean square error for each of RELEASES at ε = 1, by law."""
+    """Return the geometric median's expected root mean square error for each of RELEASES at ε = 1."""
     rng, n_draws = np.random.default_rng(0), N_RECORDS * MOST_RELEASES
     draws = nd_laplace_noise(n_draws, d, epsilon=1.0, rng=rng).displacement.reshape(N_RECORDS, MOST_RELEASES, d)
     errors = [np.sqrt((geometric_median(draws[:, :m]) ** 2).sum(axis=1).mean()) for m in RELEASES]

@@ -32,7 +32,7 @@ def distance_axis(epsilon: float, measure: Measure, last: float) -> Axis:
 
 
 def radius_chart(nonprivate_radii: FloatArray, params: Params, d: int, measure: Measure) -> Scene:
-    """Return the law of the radius in d features beside how far the records (n,) moved, which they alone know."""
+    """Draw the distribution of the radius in d features beside the moves (n,), which only their owners know."""
     epsilon = params.epsilon
     # Values of ε r, from 0 to far above the mean. Public.
     edges = np.linspace(0.0, d + 5.0 * np.sqrt(d) + 2.0, 41)

@@ -188,7 +188,7 @@ def draw_layers(
 ) -> tuple[Layer, ...]:
     """Draw records and released points (n, d), box units, and one record's perturbation area, from back to front.
 
-    `measure` is the radius that ε is for, and `scales` (d,) are box units of one noise unit. `rng` draws from the law.
+    `measure` is the radius that ε is for, and `scales` (d,) are box units of one noise unit. `rng` draws the noise.
     """
     box = words.box
     middle = ("domain",) if params.domain in ("clamp", "remap") else ()

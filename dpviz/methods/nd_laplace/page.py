@@ -129,7 +129,7 @@ class Played:
 
     @classmethod
     def of_session(cls, name: str, key: Hashable) -> Self:
-        """Return the session's game; another ε, radius, person or other records are another game."""
+        """Return the session's game. A different ε, radius or person, or different records, begin a new game."""
         game = st.session_state.get(f"dpviz:played-{name}")
         return game if isinstance(game, cls) and game.key == key else cls(name, key).keep()
 
@@ -150,7 +150,7 @@ class Played:
             self.number, self.guess = self.number + 1, None
 
     def start_again(self) -> None:
-        """Begin another game."""
+        """Begin a new game."""
         Played(self.name, self.key).keep()
 
 

@@ -310,7 +310,7 @@ class SourceTargetPage(MethodPage):
 
     @st.fragment
     def draw_costs(self) -> None:
-        """Draw costs against k and against the budget, which is read when runs begin: another fragment moves it."""
+        """Draw costs by k and by the budget, which is read when runs begin, because a different fragment moves it."""
         if state.is_blank():
             return
         n_runs, now = int(controls.control(RUNS)), float(state.value(self.budget))

@@ -242,10 +242,10 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 
 def start_centers(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
-    """Return the centers (k, d) that the first iteration starts from, in box units; a private start's search, too.
+    """Return the first iteration's centers (k, d), in box units, and the search of a private start.
 
     Public with start="packing" and "private"; with start="records" they are k distinct records: curator only. Raises
-    ValueError for `initial_centers` of another shape, and with start="records" for more clusters than records and for
+    ValueError for `initial_centers` of a wrong shape, and with start="records" for more clusters than records and for
     records in chunks.
     """
     return _start(lloyd_problem(points, box), params, rng=rng)

@@ -78,7 +78,7 @@ class Chance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tosses:
-    """The draws of m iterations before their laws are integrated."""
+    """The draws of m iterations before their distributions are integrated."""
 
     gamma: FloatArray  # (m, k)
     lam: FloatArray  # (m, k)

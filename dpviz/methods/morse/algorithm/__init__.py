@@ -211,7 +211,7 @@ def fit(
     """Make a private mixture of `points` (n, D), clipped into the public `box`; the loop is `steps`.
 
     The release is (epsilon, delta)-DP under `params.neighbors`. Points may come in chunks for the bases dpmog_hard and
-    dpmog. Raises ValueError for bad points, and for chunks with another base.
+    dpmog. Raises ValueError for bad points, and for chunks with any other base.
     """
     check_arguments(box, params, Params, rng, fit, points)
     start_rng = rng.spawn(1)[0]
@@ -257,7 +257,7 @@ def assign(mixture: Mixture, points: ArrayLike, n_clusters: int, *, cheap: bool 
 
 
 def disagreement(mixture: Mixture, points: ArrayLike, n_clusters: int) -> float:
-    """Return the share of `points` (n, D) that the cheap labels put into another cluster; NaN without points."""
+    """Return the share of `points` (n, D) that the cheap labels put into a different cluster; NaN without points."""
     flowing, cheap = (assign(mixture, points, n_clusters, cheap=way) for way in (False, True))
     return float(np.mean(flowing != cheap)) if len(flowing) else float("nan")
 

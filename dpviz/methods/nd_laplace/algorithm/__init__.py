@@ -247,7 +247,7 @@ def redraw_caveat(box: Box, params: Params) -> str:
 
 
 def grid_of(box: Box, params: Params) -> Points:
-    """Return the public places (m, d) that remap uses, data units. Raises ValueError for a grid of another width."""
+    """Return the public places (m, d) that remap uses, data units. Raises ValueError for a grid of a wrong width."""
     if params.grid is None:
         return default_grid(box)
     return as_points(params.grid, n_features=box.d, name="grid")

@@ -286,7 +286,8 @@ def fit(
     """Release S' for the records `points` (m, d) and choose T_k for it; the loop is `steps`, this collects it.
 
     Records are clipped into the public `box` and projected into the public ball; m may be 0. For NNA they may come in
-    chunks. Raises ValueError for bad points, chunks with NAS, and targets or a ball of another dimension than the box.
+    chunks. Raises ValueError for bad points, chunks with NAS, and targets or a ball whose dimension differs from the
+    box's dimension.
     """
     check_arguments(box, params, Params, rng, fit, points)
     sanitised, chosen = steps(points, box, params, rng=rng)

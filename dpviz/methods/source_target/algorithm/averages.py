@@ -34,7 +34,7 @@ NEAR_TIE = 1e-9
 TINY = 1e-15
 # Our choice: records held at a time while ties are sorted.
 CANDIDATES = 1 << 22
-# Points in a leaf of the targets' tree. The tree decides which target wins a tie, so another size changes releases.
+# Points in a leaf of the targets' tree. The tree decides which target wins a tie, so a different size changes releases.
 TARGET_LEAF = 32
 # Points in a leaf of the records' tree: the fastest of five sizes.
 SOURCE_LEAF = 64

@@ -30,9 +30,9 @@ def coreset(points: Points, radius: float) -> Coreset:
     """Return representatives of `points` (n, d), n >= 1, so that each point is within `radius` of its own.
 
     A cell's representative is the point nearest to the cell's mean; a cell that is too large is halved at the median of
-    its widest axis, as the k-d tree's inventors do. The median cuts through groups, which is to the good: of a group's
-    several cells only those at its rim are the nearest to records far away, whose mean would mislead. (Halving in the
-    middle makes 32 cells of synthetic 2 instead of 270, and NNA's cost twice as high.) All cells of a level are split
+    its widest axis, like the inventors of the k-d tree do. The median cuts through groups, which helps: among a group's
+    several cells, only those at its rim are the nearest to records far away, whose mean would mislead. (Halving in the
+    middle makes 32 cells of synthetic 2 instead of 270, and doubles NNA's cost.) All cells of a level are split
     together. With radius 0 every point represents itself.
     """
     n = len(points)
