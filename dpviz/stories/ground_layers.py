@@ -38,7 +38,7 @@ OUTLINE = 0.45
 
 
 def box_layer(stage: Stage, *, public: bool) -> list[Layer]:
-    """The box, red when it was taken from the records; in principal directions its outline is left out."""
+    """Draw the box, in red if it was taken from the records, and without outline in principal directions."""
     corners = stage.projection.corners
     if corners is None:
         return []
@@ -105,7 +105,7 @@ def _drawn_borders(
 def cluster_borders(
     of_start: Ink, start: Centers, path: FloatArray, final: Centers, stage: Stage, ink: Ink = RELEASED
 ) -> list[Layer]:
-    """Borders between the clusters of each iteration: those of the start, then of the path (T, k, d), of `final`."""
+    """Draw the borders between the clusters of the start, then of the path (T, k, d), then of `final`."""
     if stage.projection.d != 2:
         return []
     clock, phases = stage.clock, stage.clock.phases

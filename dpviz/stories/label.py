@@ -312,7 +312,7 @@ def _account(claim: Claim, kind: str, events: Sequence[Event]) -> tuple[str, boo
 
 
 def kind_of(claim: Claim) -> str:
-    """Name the kind of differential privacy that a claim is about."""
+    """Return the name of the kind of differential privacy that a claim is about."""
     if math.isinf(claim.epsilon):
         return "None: nothing is hidden"
     if claim.per_distance:

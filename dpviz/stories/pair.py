@@ -56,7 +56,7 @@ def with_trail(scene: Scene, run: Any, view: View, centers: FloatArray) -> Scene
 
 
 def with_finding(scene: Scene, repaired: Any, published: Any) -> Scene:
-    """Let the words beside the picture of one of two runs be about both."""
+    """Make the words beside the picture of one of two runs describe both runs."""
     if scene.stage is None or scene.public_stage is None:
         return scene
     words = sentence(repaired, published)

@@ -97,7 +97,7 @@ def attack_exact(points: Points, box: Box, question: AttackQuestion) -> ExactKno
 
 
 def attack_runs(points: Points, box: Box, question: AttackQuestion, seed: int, first: int, count: int) -> Guesses:
-    """Attack `count` runs with noise of their own; the mode of the question's parameters says which release."""
+    """Attack `count` runs with noise of their own. The mode of the question's parameters determines the release."""
     params, record = question.params, question.record
     unit = unit_records(points, box)
     others, d = np.delete(unit, record, axis=0), box.d
@@ -272,7 +272,7 @@ def published_words(guesses: Guesses, words: Words) -> str:
 
 
 def error_figure(guesses: Guesses) -> Figure:
-    """Name the error of a guess, beside that of a guess that looks at nothing."""
+    """Write the error of a guess, beside the error of a blind guess."""
     blind = float(np.linalg.norm(guesses.nonprivate_record - 0.5))
     name = "Middle of the box"
     return Figure("error of the guess", "box widths", "the guess is off by more than", mark=blind, mark_name=name)

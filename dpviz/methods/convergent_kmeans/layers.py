@@ -168,7 +168,7 @@ def move_layers(release: ZonesRelease, steps: tuple[ZoneStep, ...], means: ZoneM
 
 
 def ray_layer(final: Centers, stage: Stage) -> Layer:
-    """Published mode's leak: from the box's low corner through each released center to the far wall.
+    """Draw published mode's leak: from the box's low corner through each released center to the far wall.
 
     The layer comes from the release alone, because anyone who has the center has the ray. A center that was clipped at
     a wall has left its ray and gets none.
@@ -256,7 +256,7 @@ def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
 
 
 def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
-    """The walls between the cells, while there are few enough to be seen; they are public or released."""
+    """Draw the walls between the cells if they are few enough to be visible. They are public or released."""
     if low.shape[1] == 1:
         low, high = (np.column_stack([each, np.full(len(each), side)]) for each, side in ((low, 0.0), (high, 1.0)))
     # Enough walls to see that there are too many, before all are sorted.

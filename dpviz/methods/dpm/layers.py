@@ -122,7 +122,7 @@ def _cell_layers(subsets: Subsets, by_level: Sequence[Labels], plane: Plane, sta
 
 
 def _cut_layers(subsets: Subsets, tries: Sequence[LevelStep], plane: Plane, stage: Stage) -> list[Layer]:
-    """Applied cuts as they add up, those being tried, refused ones, and the best ones that could have been."""
+    """Draw applied cuts as they add up, tried cuts, refused cuts, and the best possible cuts."""
     cells, clock = subsets.cells, stage.clock
     cuts, levels = cells.drawn(plane), np.arange(clock.n_steps)[:, None]
     upto = np.where((cells.applied & (cells.levels <= levels))[..., None, None], cuts, np.nan)
@@ -159,7 +159,7 @@ def _cut_layers(subsets: Subsets, tries: Sequence[LevelStep], plane: Plane, stag
 
 
 def _node_layers(subsets: Subsets, chosen: int, plane: Plane, stage: Stage) -> list[Layer]:
-    """Marks of whole subsets: cut along a hidden feature or refused there, and the noisy counts of both sides."""
+    """Draw marks of whole subsets, cut or refused along a hidden feature, and the noisy counts of both sides."""
     cells, clock, tree, paths = subsets.cells, stage.clock, subsets.tree, subsets.paths
     levels = np.arange(clock.n_steps)[:, None]
     middles = plane.middles(cells.low, cells.high)
@@ -251,7 +251,7 @@ def _release_layers(
     *,
     published: bool,
 ) -> list[Layer]:
-    """The released averages, and for the curator the true ones, the noise between them, and k-means' centers."""
+    """Draw the released averages, and for the curator the true ones, the noise between, and k-means' centers."""
     box, leaves, paths = subsets.words.box, subsets.leaves, subsets.paths
     final = box.to_unit(release.centers)
     rings = draw_rings(release, count_scales, subsets, plane, published=published)

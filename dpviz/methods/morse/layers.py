@@ -81,7 +81,7 @@ def _all_frames(stage: Stage) -> Rows:
 
 
 def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
-    """Hills in their clusters' colors, with the borders between them; contours on request; a level's islands."""
+    """Draw hills in their clusters' colors and the borders between them; contours on request; a level's islands."""
     plane, rows, always_rows = stage.projection, _color_rows(colored, stage), _all_frames(stage)
     if plane.d == 1:
         return _curve_layers(colored, stage)
@@ -149,7 +149,7 @@ def _border_layers(colored: ColoredLandscape, basins: Basins, rows: Rows) -> lis
 
 
 def _curve_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
-    """A single feature: the density as a curve, colored below by cluster; the line of a level."""
+    """Draw a single feature: the density as a curve, colored below by cluster, and the line of a level."""
     rows, at = _color_rows(colored, stage), np.linspace(-1.0, 1.0, 401)[:, None]
     height, x = _strip_height(colored, at), unsigned(at[:, 0])
     basins = assign_basins(colored.mixture, at)
@@ -172,7 +172,7 @@ def _curve_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
 
 
 def record_layer(unit: Points, nonprivate_basins: Labels, colored: ColoredLandscape, stage: Stage) -> Layer:
-    """Records in the colors of their clusters. Curator only."""
+    """Draw records in the colors of their clusters. Curator only."""
     rows = sample(len(unit), len(colored.groups))
     xy = spread(unit[rows], stage.projection)[None]
     return Layer.from_arrays(
@@ -190,7 +190,7 @@ def record_layer(unit: Points, nonprivate_basins: Labels, colored: ColoredLandsc
 def component_layers(
     release: MorseRelease, exact: FloatArray | None, colored: ColoredLandscape, stage: Stage
 ) -> list[Layer]:
-    """Components as ellipses, the public start, and for the curator the `exact` means and the noise that moved them."""
+    """Draw components as ellipses, the public start, and for the curator the `exact` means and their noise."""
     plane, numbers = stage.projection, colored.component_numbers
     place, rows = placing(colored, stage), _all_frames(stage)
     names = tuple(
@@ -248,7 +248,7 @@ def exact_means(nonprivate_moments: FloatArray, release: MorseRelease) -> FloatA
 
 
 def path_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
-    """Flow lines from a public lattice, and a few of its points as new points on their way to a peak."""
+    """Draw flow lines from a public lattice, and a few of its points as new points on their way to a peak."""
     mixture = colored.mixture
     starts, place = land.flow_starts(mixture.d), placing(colored, stage)
     lines = land.paths(mixture, starts)
@@ -336,7 +336,7 @@ def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
 
 
 def _chain_layers(colored: ColoredLandscape, place: Place, rows: Rows) -> list[Layer]:
-    """Peak to pass to peak, a layer for each merge, in the rows that it has happened in; a click shows its search."""
+    """Draw peak to pass to peak, with a layer for each merge in the rows after it; a click shows its search."""
     tree, landscape = colored.tree, colored.tree.landscape
     layers = []
     for row in tree.passes[tree.passes >= 0].tolist():

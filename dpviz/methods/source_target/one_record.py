@@ -50,7 +50,7 @@ class SourceChange(Confidential):
 
     @property
     def shared(self) -> tuple[FloatArray, FloatArray]:
-        """Return the released points (s, d) of targets that have one before and after, in the same order."""
+        """The released points (s, d) of targets that have one before and after, in the same order."""
         first, second = self.before.release, self.after.release
         _, before, after = np.intersect1d(first.origins, second.origins, return_indices=True)
         return first.centers[before], second.centers[after]

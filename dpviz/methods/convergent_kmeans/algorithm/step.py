@@ -193,7 +193,7 @@ def lengths(vectors: FloatArray) -> FloatArray:
 
 
 def finish(step: ZoneStep, sums: ClusterSums, epsilon: float, outcome: str, *, rng: np.random.Generator) -> ZoneStep:
-    """Algorithm 1, line 12: exact sum from the box's low corner / noisy count, at least 1; clipped into the box."""
+    """Return exact sum from the box's low corner / noisy count, at least 1; clipped into the box (alg. 1, line 12)."""
     event = LaplaceEvent("final counts", 1.0, 1.0 / epsilon, purpose=Purpose.FINAL_COUNTS, step=step.iteration + 1)
     noisy_counts = laplace(sums.nonprivate_counts, scale=event.scale, rng=rng)
     centers = sums.nonprivate_sums / np.maximum(noisy_counts, 1.0)[:, None]

@@ -178,7 +178,7 @@ class Weights:
 
     @property
     def sensitivity(self) -> float:
-        """Return the sensitivity of n~ times the scores: lemma 5 as published, otherwise half the range."""
+        """The sensitivity of n~ times the scores: lemma 5 if published, otherwise half the range."""
         of = unit_sensitivity if self.published else unit_half_range
         return of(t=self.t, q=self.q, emptiness_weight=self.emptiness_weight)
 

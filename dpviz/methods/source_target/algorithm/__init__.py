@@ -405,7 +405,7 @@ def _noisy(value: FloatArray, scheme: SourceTargetScheme, rng: np.random.Generat
 
 
 def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
-    """Algorithm 1: s'_x = c_x + noise for each representative x; every one is released."""
+    """Release s'_x = c_x + noise for each representative x (algorithm 1)."""
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
     # NAS refuses chunks.
     assert source is not None
@@ -441,7 +441,7 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
 
 
 def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
-    """Algorithm 2: noisy sum over noisy count of each cell whose noisy count reaches the threshold.
+    """Release noisy sum over noisy count of each cell whose noisy count reaches the threshold (algorithm 2).
 
     A ratio is projected into the ball, which contains the exact average. This is post-processing.
     """
