@@ -121,7 +121,7 @@ def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
 
 
 def _border_layers(colored: ColoredLandscape, basins: Basins, rows: Rows) -> list[Layer]:
-    """Borders between clusters: those of the cut that is shown first, and those of all basins for the other cuts.
+    """Draw borders between clusters: of the cut that is shown first, and of all basins for the other cuts.
 
     Borders of basins that are joined by the same merge are one layer. Where many meet, their ends would be seen.
     """

@@ -14,27 +14,29 @@ Why repaired is (epsilon, delta)-DP under ADD_REMOVE. Records are clipped into t
    and the root's noisy count. Depth, shares, delta and every budget below follow from these and public parameters;
 2. the interval size (proof in `plan`);
 3. level by level, in every subset still open: a split, by the exponential mechanism (half the range of the score's
-   change is (w_e + t/(2q))/n~, exact as n~ was released before, see `tree.unit_half_range`); how deep the gap is
-   at the place that was chosen, with Laplace noise (one record moves it by 1, see `tree.depths`); and the noisy
-   counts of the two sides. Subsets are disjoint and follow from released splits, so one record pays once a level.
-   Whether a split is applied, and whether a subset is open, follows from these released numbers (see `tree`);
+   change is (w_e + t/(2q))/n~, exact because n~ was released before, see `tree.unit_half_range`); the depth of the
+   gap at the chosen place, with Laplace noise (one record moves it by 1, see `tree.depths`); and the noisy counts of
+   the two sides. Subsets are disjoint and follow from released splits, so one record pays once for each level. These
+   released numbers also decide whether a split is applied and whether a subset is open (see `tree`);
 4. the leaves' noisy sums (Gaussian). A leaf's cell is public by now, and |x - its middle| is at most half the cell's
-   diagonal. Budget of levels that no subset reached goes to the averages. Where features are many and counts large,
+   diagonal. The budget of levels that no subset reached goes to the averages. With many features and large counts,
    both released, there are two rounds with sqrt(2) times the noise for their sensitivities: the second sums moves from
-   the first average, a released place, each shortened to a radius that follows from released counts, and that is its
-   sensitivity. Of Gaussian noise mu^2 adds up however a later step follows from earlier answers, as long as its mu is
-   fixed (Dong, Roth & Su 2022, corollary 3.3): 1/(2 sigma^2) twice is 1/sigma^2, the mu^2 of one round.
-Steps 1 to 3 are pure; their epsilons and that of the averages add up to epsilon whatever was released on the way, and
-all of delta is the averages' (basic composition with a fixed sum). Where delta follows the root's noisy count, the
-guarantee's is the largest that any count makes (proof: `Claim`). Changing one record is one removal and one
+   the first average, a released place, each shortened to a radius that follows from released counts and is the
+   sensitivity. For Gaussian noise, mu^2 adds up no matter how a later step follows from earlier answers, as long as
+   its mu is fixed (Dong, Roth & Su 2022, corollary 3.3): 1/(2 sigma^2) twice is 1/sigma^2, the mu^2 of one round.
+Steps 1 to 3 are pure. Their epsilons and the averages' epsilon add up to epsilon, whatever was released before, and
+the averages get all of delta (basic composition with a fixed sum). If delta follows the root's noisy count, the
+guarantee states the largest delta that any count gives (proof: `Claim`). Changing one record is one removal and one
 addition: (2 epsilon, (1 + e^epsilon) delta).
 
-What departs from the paper in repaired mode, and why, beside the interval size: nothing is shifted (the score's n~ is
-released first, so neither offset nor delta is needed); a place is as empty as a gap is deep there, and as central as
-its smaller side is large, both in exact records over n~; small clusters may be cut off where a gap was counted, and
-not only where they hold a fixed share of all records; depth and shares follow the noisy n (tau = 7 and 60 % for
-averages collapse at n = 10,000); each axis is measured in widths of its own bounds, so units do not matter; only
-candidates inside a subset's cell are offered, and averages stand on that cell.
+Besides the interval size, repaired mode differs from the paper as follows.
+- Nothing is shifted: the score's n~ is released first, so neither offset nor delta is needed.
+- The emptiness of a place is the depth of the gap there, and its centreness is the size of its smaller side, both in
+  exact records over n~.
+- Small clusters may be cut off at a counted gap, and not only if they have a fixed share of all records.
+- Depth and shares follow the noisy n, because tau = 7 and 60 % for averages collapse at n = 10,000.
+- Each axis is measured in widths of its own bounds, so units do not matter.
+- Only candidates inside a subset's cell are offered, and averages are based on that cell.
 """
 
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ The interval size follows from the gaps between neighboring coordinates (section
 sorted coordinates along one axis. A normal sample of n records with spread sigma has the 65th percentile sigma C / n,
 so a percentile of the records' gaps says how spread they are.
 
-**repaired** (ours). The gaps of all axes are pooled, m = (n - 1) d of them, and one size is chosen among 1/`OFFERED`
+**repaired** (our own). The gaps of all axes are pooled, m = (n - 1) d of them, and one size is chosen among 1/`OFFERED`
 of an axis by the exponential mechanism with u(z) = -|#{gaps <= z} - q m|, z the percentile that belongs to the size;
 beforehand a size weighs as much as it is long, so that z is uniform, as in the paper. The sensitivity of u under
 ADD_REMOVE is d (2 - q):
@@ -15,16 +15,16 @@ ADD_REMOVE is d (2 - q):
   become one, g + h, which is at least as large as both. If both are above z, the count stays; if exactly one is at most
   z, g + h is above z and the count falls by 1; if both are, it falls by 1 or 2, as g + h is at most z or above.
 - So the count changes by -2, -1 or 0. m falls by 1, so the target q m falls by q, and count - target changes by
-  -2 + q, -1 + q or q: at most 2 - q in absolute value, as q < 1. With one record or none there is no gap before or
-  after: no change at all.
+  -2 + q, -1 + q or q: at most 2 - q in absolute value, because q < 1. With one record or none, there is no gap before
+  or after, so nothing changes.
 - The d axes are summed, with any of d cases each: d (2 - q). Taking the absolute value brings values together.
 It is attained, so no smaller number would do. The percentiles z depend on a noisy count released before, and on no
 record. With many axes a public random subset of MAX_AXES is read, and d is their number.
 
 **published**. Gaps are averaged over the axes rank by rank, one percentile of the n - 1 averages is drawn from
 [0, width] with epsilon/2 and sensitivity 1, and spread is the nearest of 0.5, 1, ..., 29.5 data units. Lemma 1 says
-that one record moves an average's rank by at most 2. For d >= 2 that is false: one record has another rank along each
-axis, and taking it out shifts the gaps of one axis against those of another, so that every average can change.
+that one record moves an average's rank by at most 2. For d >= 2 that is false: one record has a different rank along
+each axis, and removing it shifts the gaps of one axis against the gaps of another, so every average can change.
 """
 
 import math

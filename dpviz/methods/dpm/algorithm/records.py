@@ -1,15 +1,15 @@
-"""The records of a DPM run: in memory with their bins, or read anew in chunks; every count and sum is the same.
+"""Records of a DPM run: in memory with their bins, or read again in chunks, with equal counts and sums.
 
-A candidate is the middle of its interval, so bins of half an interval hold everything that a score needs: its records
-are two bins, its rank a running sum. Which bin a record is in depends on the record and the public box alone. Counts
-are whole numbers, so that their order does not matter; sums are made of the same SUMMED rows in either case.
+A candidate is the middle of its interval, so bins of half an interval have everything that a score needs: its records
+are two bins, and its rank is a running sum. A record's bin depends on the record and the public box alone.
+Counts are whole numbers, so their order does not matter. Sums use the same SUMMED rows in either case.
 
-Short gaps between neighboring places are counted exactly also for records in chunks. Gaps are those of sorted places,
-and no number that can be held for a chunk stands for them: to tell whether any two of n records share a place, the
-passes over them times the bits held must grow with n (set disjointness). So with bounded memory and a fixed number of
-passes the places have to be sorted outside memory. They are parted by size into parts of at most SORTED places on disk,
-4 bytes a place, and each part is sorted for itself: the counts are those of one sort of all places. Many records on few
-places are no part of their own but a table of the places that are taken.
+Short gaps between neighboring places are counted exactly, also for records in chunks. Gaps are between sorted places,
+and no number that is stored for a chunk can replace them: to decide whether any two of n records share a place, the
+passes over the records times the stored bits must grow with n (set disjointness). So with bounded memory and a fixed
+number of passes, the places must be sorted outside memory. They are divided by size into parts of at most SORTED places
+on disk, 4 bytes a place, and each part is sorted separately, which gives the same counts as one sort of all places.
+Many records on few places do not form a part; a table of the occupied places replaces them.
 """
 
 import itertools

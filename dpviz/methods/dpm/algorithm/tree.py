@@ -1,16 +1,18 @@
-"""DPM's tree: how empty and how central a place is, and one level of splits at a time, for all its subsets at once.
+"""DPM's tree: emptiness and centreness of places, and one level of splits at a time, for all its subsets at once.
 
 Notation, paper -> code: n~ -> noisy_count, alpha -> emptiness_weight, (t, q) -> `t`, `q`.
 
-As published a place is as empty as its interval is. Then the empty margin of a cell beats any gap between clusters,
-and a gap that is narrower than an interval is none. Repaired, a place is as empty as a gap is deep there: see `depths`.
+In published calibration, the emptiness of a place is the emptiness of its interval. So the empty margin of a cell beats
+any gap between clusters, and a gap that is narrower than an interval does not count. In repaired calibration, the
+emptiness of a place is the depth of the gap there: see `depths`.
 
-A split is applied if both sides' noisy counts are above what is needed. As published that is a fixed share of all
-records, and a small cluster can be cut off nowhere. Repaired it is, all by released numbers:
-- at a clear gap (`Plan.clear`) SIDE_SCALES scales of the counts' own noise: whatever the gap cuts off is there;
-- where no gap is clear, the fixed share, on the first `free_levels` levels, so that wide clusters are divided too; but
-  no number is enough in a subset that a gap cut out of at least CLEAN_GAP of its records: it is taken for one cluster.
-A subset that is too small for two such sides is not looked at again, see `Plan.least`.
+A split is applied if both sides' noisy counts are above a threshold. In published calibration, the threshold is a fixed
+share of all records, so no split can cut off a small cluster. In repaired calibration, it depends on released numbers:
+- At a clear gap (`Plan.clear`) it is SIDE_SCALES scales of the counts' own noise, so records that the gap cuts off
+  are really there.
+- If no gap is clear, it is the fixed share on the first `free_levels` levels, so that wide clusters are divided, too.
+  But no number is enough in a subset that a gap cut out of at least CLEAN_GAP of its records: it counts as one cluster.
+A subset that is too small for two such sides is not examined again; see `Plan.least`.
 """
 
 import math
@@ -477,8 +479,10 @@ def _inspect_gaps(
     *,
     rng: np.random.Generator,
 ) -> tuple[LaplaceEvent | None, FloatArray, FloatArray, BoolArray]:
-    """Count how deep the gap is at each chosen place; return the event, the noisy depths (nodes,), what sides need
-    (nodes,), and which sides (nodes, 2) the gap shows to be one cluster. As published nothing is looked at.
+    """Measure the depth of the gap at each chosen place with noise, but not in published calibration.
+
+    Return the event, the noisy depths (nodes,), the thresholds of the sides (nodes,), and a mask of the sides
+    (nodes, 2) that the gap shows to be one cluster.
     """
     epsilon = float(plan.gap_epsilons[level])
     if not epsilon:
