@@ -219,7 +219,7 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
     Repaired calibration is (epsilon, delta)-DP under ADD_REMOVE (proof in the module's docstring). n may be 0. In that
     calibration points may come in chunks: the same release, to the bit; for the interval size their places, 4 bytes a
     number of at most MAX_AXES axes, lie in a file without a name while they are sorted. Raises ValueError for bad
-    points and for chunks as published, and OSError where that file has no room.
+    points and for chunks in published calibration, and OSError if that file has no room.
     """
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))

@@ -145,13 +145,14 @@ def average(
     """Release noisy sum / noisy count of every leaf; the leaves are disjoint, so each may spend `budget`.
 
     Repaired: the sum of u - middle of the leaf's own cell, a public place, with records and cells in the box's own
-    units [0, 1]^d: what is rounded is then small beside the sensitivity, wherever the box lies. |u - middle| is at
-    most half the cell's diagonal. The average is clipped into the cell. Published: the sum of x, in data units, |x| at
-    most that of the box's farthest corner; clipped into the box. A noisy count below 1 counts as 1.
+    units [0, 1]^d. Rounding errors are then small beside the sensitivity, wherever the box lies. |u - middle| is at
+    most half the cell's diagonal. The average is clipped into the cell. Published: the sum of x, in data units, where
+    |x| is at most that of the box's farthest corner; clipped into the box. A noisy count below 1 counts as 1.
 
-    Where `ball_shares` are small there is a second round, repaired only: the sum of u - first average, a released place
-    by then, every move longer than the ball's public radius shortened to it. Each round has half of mu^2. A cluster in
-    its ball has far less noise; the average of a wider one leans to the first one, by the radius at most.
+    If `ball_shares` are small, there is a second round, in repaired calibration only: the sum of u - first average,
+    which is a released place by then. Every move longer than the ball's public radius is shortened to it. Each round
+    has half of mu^2. A cluster in its ball has far less noise; the average of a wider cluster is biased towards the
+    first one, by the radius at most.
     """
     leaves = np.array(tree.leaves, dtype=np.intp)
     index = np.full(len(tree.low), -1, dtype=np.intp)

@@ -245,7 +245,7 @@ class SplitTrace(Confidential):
     nonprivate_best: tuple[int, int]
     # (2,) noisy counts of the side below and the side above.
     child_counts: Counts
-    # Noisy depth of the gap at the chosen candidate. NaN as published.
+    # Noisy depth of the gap at the chosen candidate. NaN in published calibration.
     gap_depth: float
     # Count that either side must exceed. Infinite if only a clear gap would do.
     needed: float
@@ -297,7 +297,7 @@ class LevelStep(DpmStep):
     epsilon_splits: float
     # Epsilon of the noisy counts of the two sides on the next level.
     epsilon_counts: float
-    # Epsilon of the noisy depth of the gap at a cut. Zero as published.
+    # Epsilon of the noisy depth of the gap at a cut. 0 in published calibration.
     epsilon_gaps: float
     splits: tuple[SplitTrace, ...]
     events: tuple[Event, ...]
@@ -397,7 +397,7 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
         local[active] = np.arange(len(active))
         counts, ranks = tree.records.interval_counts(local, len(active))
         noisy = np.array([tree.noisy_counts[node] for node in active])
-        # The count in the sensitivity: n~, or as published n~ - ln(1/(2 delta)) / epsilon; not below 1.
+        # The count in the sensitivity: n~, or if published n~ - ln(1/(2 delta)) / epsilon; not below 1.
         offset = math.log(1.0 / (2.0 * plan.count_delta)) / plan.count_epsilons[level] if weights.published else 0.0
         shifted = np.maximum(noisy - offset, 1.0)
         epsilon = float(plan.split_epsilons[level])

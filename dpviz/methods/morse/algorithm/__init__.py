@@ -1,16 +1,16 @@
 """Morse processing of private mixtures (Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering
 through Dynamical Processing").
 
-A private mixture of many small Gaussians is a landscape; its minima of f = -p are joined over its transition points
-into a hierarchy, and cutting that gives clusters of any shape. Only the mixture costs budget.
+A private mixture of many small Gaussians is a landscape. Its minima of f = -p are joined over its transition points
+into a hierarchy. A cut of the hierarchy gives clusters of any shape. Only the mixture costs budget.
 
 Notation, paper -> code: K_0 -> n_components, K -> n_clusters, tau_1 -> n_iterations, pi, mu, Sigma -> `Mixture`,
 SEV -> minimum, TEV -> transition point, T -> `Landscape.transitions`, C -> `MergeTree.cut`.
 
-The guarantees are proved in `budget` and `cubes`: what is released is counts, sums and raw second moments
-of clusters that earlier releases fix, in the public box scaled to [-1, 1]^D, the start is public, and everything else
-is post-processing. calibration="published" takes the paper's noise (neighbors change one record, n is public);
-"tight" takes the least that the same release needs, under either adjacency.
+`budget` and `cubes` prove the guarantees: the method releases counts, sums and raw second moments of clusters that
+earlier releases fix, in the public box scaled to [-1, 1]^D; the start is public, and everything else is
+post-processing. calibration="published" uses the paper's noise (neighbors change one record, n is public); "tight"
+uses the smallest noise that the same release needs, under either adjacency.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 """DPCube under the Morse step: candidates from noisy cubes, private swaps, then moments.
 
 Balcan, Dick, Liang, Mou & Zhang, "Differentially Private Clustering in High-Dimensional Euclidean Spaces" (ICML 2017),
-algorithms 1 and 3, without the random projection: cubes are halved along one axis after the other, so that any D works.
+algorithms 1 and 3, without the random projection: cubes are halved along one axis after the other, so any D works.
 
-The budget (rho, or epsilon as published) has three shares. Partition: at every level the cubes that are still open are
+The budget (rho, or epsilon if published) has three shares. Partition: at every level the cubes that are still open are
 disjoint and fixed by earlier levels; one record moves one count by 1 (ADD_REMOVE) or two (REPLACE): L1 sensitivity 1
 or 2. Swaps: a choice by the exponential mechanism among (out, in) pairs and staying, scored by minus the cost in units
 of the squared diameter 4D: a record adds or removes at most 1, changing it moves the score by at most 1. Moments:

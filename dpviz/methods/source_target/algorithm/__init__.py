@@ -1,17 +1,17 @@
 """Private source-target clustering (Schnapp & Sabato, "Differentially Private Source-Target Clustering", TMLR 2025).
 
-Choose k centers T_k among public targets T, when private records S serve as centers already: the cost is the mean over
-T of the distance to the nearest of S and T_k. S is replaced by points S' that may be published, and T_k is chosen for
-S' without looking at S again.
+Choose k centers T_k among public targets T if private records S already serve as centers. The cost is the mean over T
+of the distance to the nearest of S and T_k. The method replaces S by points S' that may be published, and chooses T_k
+for S' without reading S again.
 
 Notation, paper -> code: S -> points, T -> `Params.targets`, k -> n_centers, c_x -> nonprivate_averages,
 s'_x -> noisy_averages, n_x, r_x -> nonprivate_counts and their sums, C -> coreset_radius, gamma -> gamma,
 Delta_t -> nonprivate_delta_t, Lambda -> noise_bound.
 
-NAS releases for each target the noisy mean of its t nearest records; NNA for each target's cell of records a noisy mean
-where the noisy count reaches a threshold. The guarantees are proved in `budget`: they are about S, under adding or
-removing one record. What depends on S never raises. `steps` yields first the release of S', which is quick, and then
-the selection, which is the slower part; `sanitise` and `select` are the two alone.
+NAS releases the noisy mean of the t nearest records of each target. NNA releases a noisy mean of each target's cell of
+records if the noisy count reaches a threshold. `budget` proves the guarantees, which are about S, under adding or
+removing one record. No error depends on S. `steps` first yields the release of S', which is quick, and then the
+selection, which is slower; `sanitise` and `select` are these two parts alone.
 """
 
 import math
