@@ -6,12 +6,12 @@ from pathlib import Path
 
 LONGEST = 72
 WORDS = """
-Accept Adapt Add Allow Ask Build Bump Call Change Check Clip Close Compare Compute Count Cut Declare Describe
-Document Draw Drop Explain Export Fix Follow Format Give Group Handle Hide Ignore Improve Include Inline Join Keep
-Label Let Limit List Load Make Mark Measure Merge Move Name Open Pass Pin Point Prepare Put Raise Read Record Reduce
-Refuse Reject Remove Rename Repeat Replace Replay Report Require Restore Return Reuse Revert Rewrite Round Run Save
-Scroll Search Send Set Share Shorten Show Simplify Skip Sort Speed Split Start State Stop Store Support Take Test
-Track Translate Treat Try Tune Turn Type Undo Unify Update Use Verify Wait Warn Widen Write
+Accept Adapt Add Allow Ask Build Bump Call Change Check Clip Close Compare Compute Correct Count Cut Declare
+Describe Document Draw Drop Explain Export Fix Follow Format Give Group Handle Hide Ignore Improve Include Inline
+Join Keep Label Let Limit List Load Make Mark Measure Merge Move Name Open Pass Pin Point Polish Prepare Put Raise
+Read Record Reduce Refuse Reject Remove Rename Repeat Replace Replay Report Require Restore Return Reuse Revert
+Rewrite Round Run Save Say Scroll Search Send Set Share Shorten Show Simplify Skip Sort Speed Split Start State Stop
+Store Support Take Test Track Translate Treat Try Tune Turn Type Undo Unify Update Use Verify Wait Warn Widen Write
 """
 VERBS = frozenset(WORDS.split())
 

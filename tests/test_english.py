@@ -53,8 +53,6 @@ def test_a_number_sign_in_a_string_is_not_a_comment():
     source = 'x = f"a # {1}"  # of it\n# Above.\ny = """\n# no comment\n"""\n'
     found = [(each.kind, each.line, each.words) for each in read_python(source)]
     comments = [each for each in found if each[0] in ("trailing", "comment")]
-        (each.kind, each.line, each.words) for each in read_python(source) if each.kind in ("trailing", "comment")
-    ]
     assert comments == [("trailing", 1, "of it"), ("comment", 2, "Above.")]
 
 
