@@ -34,7 +34,7 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a script."""
+    """Outcome of a script."""
 
     failed: bool
     stdout: str

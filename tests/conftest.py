@@ -1,4 +1,4 @@
-"""What every test shares: drawn inputs that are the same each time, and the marker of browser tests."""
+"""Shared setup of all tests: drawn inputs that are the same each time, and the marker of browser tests."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""What another process needs to compute as this one does: to the bit, in as many threads."""
+"""Settings with which a different process computes as this one does: to the bit, in as many threads."""
 
 import os
 

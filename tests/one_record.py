@@ -1,4 +1,4 @@
-"""What decides about one record, by method: functions of records (n, d) that return a row for each of them."""
+"""Functions of records (n, d) that decide about one record, by method. They return a row for each record."""
 
 import io
 from functools import lru_cache
@@ -59,7 +59,7 @@ def box_of(d):
 
 
 def covered(unit):
-    """Return which candidates cover each record, as a row of 0 and 1."""
+    """Return the candidates that cover each record, as a row of 0 and 1."""
     axes = public_axes(unit.shape[1], 3, rng=np.random.default_rng(0))
     cover = em_mc.covers(projections(unit - 0.5, axes), np.abs(axes).sum(axis=1) / 2.0, 4)
     rows = np.zeros((len(unit), len(cover.candidates)))
@@ -144,7 +144,7 @@ def soft(unit):
 
 
 def remapped(unit):
-    """Return where a released place is remapped to: the noise is a record's own, and is not drawn here."""
+    """Return the remapped place of a released place. The noise is the record's own, and is not drawn here."""
     d, box = unit.shape[1], box_of(unit.shape[1])
     if d > 3:
         return box.clip(3.0 * unit - 1.0)
@@ -324,6 +324,8 @@ USES = {
     "dp_em": ("scaled", "responsibilities"),
 }
 RIVALS = ("ball", "nearest center", "candidate squares")  # private k-means over candidates, which is in no catalogue
-BEFORE = ("projected features",)  # what is decided before a method has the records
-SLOW = ("block's centers", "terms of scores", "covering candidates", "cells", "fitted cells")  # as they are asked here
+# Decided before the method has the records.
+BEFORE = ("projected features",)
+# Requested as here.
+SLOW = ("block's centers", "terms of scores", "covering candidates", "cells", "fitted cells")
 CATALOGUE = algorithms.ALGORITHMS

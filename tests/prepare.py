@@ -225,7 +225,7 @@ def browser_problem(path: str) -> str:
 
 
 def own_browser() -> str | None:
-    """Return where Playwright keeps the browser it fetched, if it fetched one."""
+    """Return the folder of the browser that Playwright fetched, if it fetched one."""
     path = quiet([str(PYTHON), "-c", OWN_BROWSER]).stdout.strip()
     return path if path and Path(path).exists() else None
 

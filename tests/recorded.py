@@ -47,7 +47,7 @@ def records(d: int) -> tuple[np.ndarray, Box]:
 
 
 def needs(name: str, d: int) -> dict[str, Any]:
-    """Return what a method cannot do without."""
+    """Return the required arguments of a method."""
     return {"targets": np.random.default_rng(7).random((30, d)), "epsilon": 1.0} if name == "source_target" else {}
 
 
@@ -192,7 +192,7 @@ print(json.dumps([recorded.arithmetic(), recorded.releases(), recorded.pictures(
 
 @dataclasses.dataclass(frozen=True)
 class Hashes:
-    """What one kind of arithmetic gives."""
+    """Results of one kind of arithmetic."""
 
     arithmetic: str
     releases: dict[str, str]
@@ -206,7 +206,7 @@ def here() -> Hashes:
 
 
 def kept() -> dict[str, Hashes]:
-    """Return what is written down, by arithmetic."""
+    """Return the recorded results, by arithmetic."""
     written = json.loads(FILE.read_text("utf-8"))
     return {name: Hashes(name, **each) for name, each in written.items()}
 

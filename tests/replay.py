@@ -26,9 +26,11 @@ MECHANISMS = (
         if inspect.isfunction(each) and "rng" in inspect.signature(each).parameters
     ),
     _base.noisy_whole,
-    plan._dp_percentile,  # as published, a place among as many gaps as there are: its options are private, too
+    # As published, a place among as many gaps as exist, so that its options are private, too.
+    plan._dp_percentile,
 )
-CHOICE = mechanisms.exponential  # where this module stands in between, it has another one by that name
+# With this module in between, it has a different one of that name.
+CHOICE = mechanisms.exponential
 ADDED_LATER = (mechanisms.nd_laplace_noise,)  # it is given no record, and its noise is added to records
 OF_ANY_LENGTH = (plan._dp_percentile,)
 # A run of each method, long enough to come to borders that it has drawn itself.
@@ -156,7 +158,7 @@ class Added:
 
     @property
     def displacement(self):
-        """What is added."""
+        """The additions."""
         return self
 
     __array_ufunc__ = None  # an array leaves the addition to us

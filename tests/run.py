@@ -50,11 +50,13 @@ SUITES = {
     "pages": "every page in Streamlit's own test runner, without a browser, on two processes",
     "browser": "the running app in Chrome or Chromium",
     "unit": "unit and property tests, on two processes",
-}  # in this order
+    # In this order.
+}
 # One browser and its server keep one core busy, and now and then both. What has no clock takes what they leave, and
 # gives way: a second browser would cost a second server, and equal processes would keep each other waiting.
 BESIDE_THE_BROWSER = ("pages", "unit")
-CHECKERS = ("lint", "format", "layers", "types", "scripts")  # of what is written: nothing has to be made for them
+# They check written code, so that nothing has to be prepared for them.
+CHECKERS = ("lint", "format", "layers", "types", "scripts")
 GIVING_WAY = ("nice", "-n", "10") if os.name == "posix" else ()
 PLACES = {
     "types": ("tests/test_types.py",),
@@ -81,7 +83,7 @@ BYTECODE = ("-m", "pytest", "--collect-only", "tests")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one suite ended."""
+    """Outcome of one suite."""
 
     suite: str
     passed: int
@@ -296,7 +298,8 @@ def prepared(suites: list[str]) -> Iterator[None]:
         place = Place(nowhere)
 
         def make(*arguments: str) -> None:
-            making.submit(run_suite, [str(PYTHON), *arguments], ENVIRONMENT, place)  # where it fails, the tests say why
+            # If it fails, the tests report why.
+            making.submit(run_suite, [str(PYTHON), *arguments], ENVIRONMENT, place)
 
         try:
             if "browser" in suites:

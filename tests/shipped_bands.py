@@ -19,11 +19,12 @@ from dpviz.methods import CATALOGUE
 from dpviz.ui.bands import FILE, LossBands
 
 ROOT = Path(__file__).resolve().parents[1]
-DIGITS = 6  # of a band: a strip is some hundred pixels high
+# Tolerance of a band: a strip is some hundred pixels high.
+DIGITS = 6
 
 
 def questions(page: str = "") -> LossBands:
-    """Return what a page, by default the first one, asks its bands for: requests, source, noise and slider's values."""
+    """Return the question for a page's bands, by default the first page's: requests, source, noise, slider values."""
     asked = []
 
     def offered(question: LossBands) -> None:

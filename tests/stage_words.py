@@ -22,7 +22,8 @@ from dpviz.stories.run import Run
 
 FOLDER = Path(__file__).parent / "stage"
 EPSILONS = (0.1, 1.0, 10.0)
-NOISE_SEED, START_SEED, RADIUS = 112, 5, 1000.0  # of the pages; the radius in meters
+# Parameters of the pages. The radius is in meters.
+NOISE_SEED, START_SEED, RADIUS = 112, 5, 1000.0
 AnyRun = Run[Any, Any, Any]
 
 

@@ -18,7 +18,8 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE_LINES = 40  # of pages/*.py and app.py
+# Maximum for pages/*.py and app.py.
+PAGE_LINES = 40
 NEEDED_AT_RUN_TIME = {"uvloop", "plotly"}  # required even if never imported: Streamlit picks it up, its tables are read
 # Where records are decided and releases are made, all has the same bits on every processor: see dpviz/core/algebra.py.
 SAME_BITS = {"core", "mechanisms", "solvers", "accounting", "data", "baselines"}
@@ -93,7 +94,7 @@ def bit_problems(tree: ast.Module, path: PurePosixPath) -> Iterator[str]:
 
 
 def problems(path: PurePosixPath, source: str) -> list[str]:
-    """Return what is wrong in one file."""
+    """Return the problems of one file."""
     found = list(bit_problems(parsed(source), path))
     if path.parts[0] != "dpviz" and len(source.splitlines()) > PAGE_LINES:
         found.append(f"{path}: has {len(source.splitlines())} lines, but at most {PAGE_LINES} are allowed")
@@ -154,7 +155,8 @@ def test_requirements_list_exactly_what_is_imported() -> None:
     optional = {each.name for each in set().union(*extras.values())} - {"dpviz"}
     assert listed | optional == imports | NEEDED_AT_RUN_TIME
     assert listed == {each.name for each in base | app} - {"dpviz"}
-    for line in required:  # what an app is served with is within what the library works with
+    # The versions that an app is served with are versions that the library supports.
+    for line in required:
         pinned = Requirement(line.split("#")[0])
         (least,) = (each.version for each in pinned.specifier if each.operator == ">=")
         assert all(each.specifier.contains(least) for each in base | app if each.name == pinned.name), line

@@ -399,7 +399,8 @@ def test_wrong_features_and_bounds_name_the_way_out(mistake):
 
 
 def test_a_large_folder_is_never_in_memory(tmp_path):
-    n = MOST_IN_MEMORY // 3 // 4 + 1  # of three columns in four files
+    # Numbers of three columns in four files.
+    n = MOST_IN_MEMORY // 3 // 4 + 1
     for number in range(4):
         frame = pd.DataFrame(np.random.default_rng(number).random((n, 3)), columns=["a", "b", "c"])
         frame.to_parquet(tmp_path / f"{number}.parquet")

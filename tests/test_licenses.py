@@ -71,7 +71,7 @@ def brought(requirements: str, find: Find = distribution) -> Iterator[tuple[str,
 
 
 def too_strong(name: str, expression: str) -> bool:
-    """Return whether a license asks for more than a notice: of alternatives one suffices, of a sum all count."""
+    """Check whether a license requires more than a notice. For alternatives one suffices, for a sum all count."""
     if FILE_BY_FILE.get(name) == expression:
         return False
     return not any(

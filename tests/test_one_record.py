@@ -52,7 +52,7 @@ LLOYDS = {
 
 
 def depends_on_others(decide, unit):
-    """Return whether a record's row changes when another one leaves, when all change places, or in portions."""
+    """Check whether a record's row changes when a different one leaves, when all change places, or in portions."""
     n, whole = len(unit), decide(unit)
     assert len(whole) == n
     for gone in sorted({0, n // 2, n - 1}):
@@ -135,7 +135,7 @@ def test_every_method_says_what_decides_about_a_record():
 
 
 def moved_by_a_row(made, rows, gone):
-    """Return how many records `made` of a file's lines come and go with each line that is `gone`, by itself."""
+    """Return the number of records `made` of a file's lines that come and go with each line that is `gone`."""
     whole, *others = (
         Counter(map(bytes, made(lines))) for lines in (rows, *([*rows[:i], *rows[i + 1 :]] for i in gone))
     )
@@ -303,7 +303,8 @@ def test_two_ways_of_adding_up_are_caught():
         lambda unit: by_remainder(unit - centers_of(5)[0], centers_of(5)[1:2] - 0.5)[:, 0] > 0.0,  # sides
         lambda unit: by_remainder(features(2.0 * unit - 1.0), score_slopes(mixture_of(5))).argmax(axis=1),  # components
         lambda unit: unit_projected(unit - 0.5) + (len(unit) % 2) * 2.0**-60,
-        lambda unit: np.arange(len(unit)) % 2,  # by place
+        # Sorted by place.
+        lambda unit: np.arange(len(unit)) % 2,
     ],
 )
 def test_arithmetic_that_depends_on_others_is_caught(wrong):

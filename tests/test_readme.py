@@ -1,4 +1,4 @@
-"""What the README says is true: its commands are the ones that run, its files exist, its example works."""
+"""The README is true: its commands are the ones that run, its files exist, its example works."""
 
 import re
 import subprocess

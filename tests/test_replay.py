@@ -57,7 +57,7 @@ def cases():
 
 
 def leaks(name, mode):
-    """Whether a mode is one that releases more than its mechanisms answer."""
+    """True if a mode releases more than its mechanisms answer."""
     return any(said in LEAKS for said in (name, *(f"{key}={value}" for key, value in mode.items())))
 
 
@@ -67,7 +67,7 @@ def tape(monkeypatch):
 
 
 def refused(tape, fit, params, d, *, seed=0):
-    """Return how a method breaks the law, "" if it does not."""
+    """Return the violation of the law by a method, "" for none."""
     box = Box.cube(0.0, 1.0, d)
 
     def run(points):
@@ -80,12 +80,14 @@ def refused(tape, fit, params, d, *, seed=0):
     with tape.recording():
         said = run(clumps(N, d, seed))
     claim = said[2].proved or said[2].published
-    sizes = OTHERS if claim.adjacency is Adjacency.ADD_REMOVE else (N, N)  # where one is replaced, n is public
+    # If one record is replaced, n is public.
+    sizes = OTHERS if claim.adjacency is Adjacency.ADD_REMOVE else (N, N)
     for other, n in enumerate(sizes, start=1):
         try:
             with tape.replaying():
                 again = run(clumps(n, d, seed, other))
-        except Exception as error:  # to refuse records is to tell of them
+        # Refusing records reveals something about them.
+        except Exception as error:
             return f"{n} other records: {error!r}"
         different = difference(said, again, "result")
         if different:

@@ -1,4 +1,4 @@
-"""What a notebook, a log or a pickle keeps of exact values: nothing. Reprs, messages and pickles of everything."""
+"""Notebooks, logs and pickles keep no exact values: reprs, messages and pickles of everything."""
 
 import copy
 import dataclasses
@@ -50,7 +50,7 @@ def every_dataclass():
 
 
 def is_exact(made, field):
-    """Whether a field holds exact values."""
+    """True if a field holds exact values."""
     if issubclass(made, Release) or made.__name__.endswith("Params") or made.__name__ in PUBLIC:
         return False
     held = any(word in str(field.type) for word in ("ndarray", "Mapping", "Callable"))
@@ -73,7 +73,7 @@ def filled(made, known, depth=0):
 
 
 def leaks(made, known):
-    """Return whether a repr of `made` shows a secret, or is too long."""
+    """Check whether a repr of `made` shows a secret, or is too long."""
     fake = filled(made, known)
     shown = [repr(fake), repr([fake])]
     return any("0.1234" in text or str(WHOLE) in text for text in shown) or (
@@ -117,7 +117,7 @@ def test_a_repr_that_shows_it_is_caught_and_steps_of_others_show_nothing():
 
 
 def digits(values):
-    """Return how numbers begin when they are printed, of those that nothing else begins with."""
+    """Return the first digits of printed numbers, if no other number begins with them."""
     return {f"{value:.6g}" for value in np.ravel(values).tolist() if len(f"{value:.6g}") > 6}
 
 

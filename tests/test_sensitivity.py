@@ -28,8 +28,10 @@ from tests.one_record import border_pool, by_remainder, components, last_before
 from tests.replay import LONGER
 
 ROUNDING = 1e-9  # relative: sums of a hundred records in doubles
-AWAY = (0.1, 0.4)  # from a center; records beyond its radius or its cluster move others
-NUMBERS = (3, 63)  # of records; with one more, whole groups of 4 and of 64: rounded another way by many a library
+# Distance from a center. Records beyond its radius or its cluster move others.
+AWAY = (0.1, 0.4)
+# Numbers of records. One more fills whole groups of 4 and of 64, which many a library rounds differently.
+NUMBERS = (3, 63)
 INTERVAL = Purpose.INTERVAL
 LOCAL = ("lloyd", "nd_laplace")  # no privacy, and noise that each record has of its own
 # It draws a place among the records' own gaps: what could be drawn differs. Its law is in methods/dpm/algorithm.
@@ -119,7 +121,7 @@ def losses(one, other):
 
 
 def own_decisions(tape, result, d):
-    """Return what decided about records in a run, each a function of records (m, d): planes, components or centers."""
+    """Return the functions that decided about records (m, d) in a run: planes, components or centers."""
     release = result.release
     if isinstance(release, lsh_splits.CoresetRelease):
         return [lambda unit, plane=plane: lsh_splits.sides(unit - release.mean, plane) for plane in release.planes]
@@ -235,7 +237,8 @@ def paid_by(call, kind, worth, events):
             allowed = getattr(event, "epsilon" if kind == "noise" else "mu", math.inf)
             if np.any(
                 getattr(event, "scale" if kind == "noise" else "sigma", math.nan) == worth
-            ):  # of each part its own
+                # Each part has its own.
+            ):
                 return purpose_of(events.pop(place)), allowed
         # The law of an interval size is given as it is: its epsilon is in it.
         elif isinstance(event, PureEvent) and (event.epsilon == call.public["epsilon"] or event.purpose is INTERVAL):
@@ -249,14 +252,15 @@ def paid_by(call, kind, worth, events):
 
 
 def purpose_of(event):
-    """Return what an event is for, in words."""
+    """Return the purpose of an event in words."""
     return event.label if event.purpose is None else event.purpose.value
 
 
 def reached(tape, method, params, d, n):
-    """Return how much of what its event says the answers for each purpose were found to lose at most."""
+    """Return the largest measured loss of the answers for each purpose, as a share of the loss in their event."""
     rng = np.random.default_rng(d)
-    crowds = rng.integers(2, size=(n, 1)) + 0.02 * rng.uniform(-1.0, 1.0, (n, d))  # in two corners
+    # Records in two corners.
+    crowds = rng.integers(2, size=(n, 1)) + 0.02 * rng.uniform(-1.0, 1.0, (n, d))
     first = tape.record(method, np.clip(crowds, 0.0, 1.0), params)
     if first.guarantee.proved is None:
         return {}

@@ -12,7 +12,8 @@ from typing import Any
 FOLDER = Path(str(files(__name__)))
 # Colors, symbols, widths and type of every picture, which scripts read, too.
 LOOK: dict[str, Any] = json.loads((FOLDER / "look.json").read_text(encoding="utf-8"))
-SERIF = "serif.woff2"  # of pages without a server: a part of Source Serif 4 (docs/licenses.md)
+# Font of pages without a server: a part of Source Serif 4 (docs/licenses.md).
+SERIF = "serif.woff2"
 # Nothing can be selected or drawn in a picture without a server, so the tools for it stay away.
 TOOLLESS = MappingProxyType({"live_tools.js": "live_toolless.js"})
 _IMPORT = re.compile(

@@ -506,7 +506,7 @@ def _find_noise(
 
 
 def _is_added(event: Event) -> bool:
-    """Return whether an event is noise that was added to a number, and not a choice."""
+    """Check whether an event is noise that was added to a number, and not a choice."""
     if isinstance(event, SequenceEvent):
         return any(map(_is_added, event.events))
     if isinstance(event, ParallelEvent):

@@ -44,7 +44,7 @@ class Range:
     high: float
 
     def __contains__(self, value: float) -> bool:
-        """Return whether the range contains a measured number."""
+        """Check whether the range contains a measured number."""
         return self.low <= value < self.high
 
 
@@ -213,7 +213,7 @@ def tex(value: float, written: Callable[[float], str] = number) -> str:
 
 
 def exact(value: float) -> bool:
-    """Return whether a number is written to the last digit."""
+    """Check whether a number is written to the last digit."""
     return math.isinf(value) or math.isclose(float(number(value).replace(",", "")), value, rel_tol=SAME)
 
 

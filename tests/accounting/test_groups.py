@@ -22,7 +22,8 @@ from dpviz.accounting import (
 )
 from dpviz.core import Adjacency, Claim
 
-LOOSE = 2e-3  # of ε: both sides discretize losses, each by at most 1e-4 a step, and round upward
+# Tolerance of ε: both sides discretize losses, each by at most 1e-4 per step, and round up.
+LOOSE = 2e-3
 
 
 @given(st.floats(0.01, 3.0), st.floats(1e-9, 1e-3), st.integers(1, 6))

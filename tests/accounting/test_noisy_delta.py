@@ -1,4 +1,4 @@
-"""Where delta follows a noisy number, the guarantee's is the largest, and what this run's number makes is no proof."""
+"""If delta follows a noisy number, the guarantee's is the largest, and the delta of this run's number is not proved."""
 
 import dataclasses
 import math

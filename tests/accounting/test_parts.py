@@ -136,7 +136,7 @@ def test_rows_of_a_person_in_several_parts_lose_no_more_than_all_rows_in_one(par
     claims = [Claim(epsilon, delta, Adjacency.ADD_REMOVE, "said", rho=rho) for epsilon, delta, rho in parts]
 
     def cost(claim, k):
-        """Return what k rows lose in a part, where 0 lose nothing."""
+        """Return the loss of k rows in a part, 0 for rows that lose nothing."""
         group = for_group(claim, k) if k else Claim(0.0, 0.0, Adjacency.ADD_REMOVE, "none", rho=0.0)
         return np.array([group.epsilon, group.delta, group.rho])
 
@@ -171,7 +171,8 @@ def test_runs_on_parts_of_a_frame_cost_what_the_dearest_does():
             ):
                 DPLloyd(epsilon=0.1, bounds=BOX).fit(rows[["x", "y"]])
         with pytest.raises(BudgetError, match=r"epsilon = 1\.6"):
-            dpviz.run("dplloyd", FRAME[["x", "y"]], bounds=BOX, epsilon=0.1)  # on all records
+            # The budget of all records pays.
+            dpviz.run("dplloyd", FRAME[["x", "y"]], bounds=BOX, epsilon=0.1)
         assert repr(budget) == (
             "<Budget: 0 of ε = 1.5 left; DPLloyd (region = north), DPLloyd (region = south), DPLloyd (region = west), "
             "DPLloyd (region = south)>"

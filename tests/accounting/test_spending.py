@@ -1,4 +1,4 @@
-"""What events add up to, by each account, against neighbors that are tried one by one with dp-accounting."""
+"""Totals of events by each account, against neighbors that are tried one by one with dp-accounting."""
 
 import dataclasses
 import itertools
@@ -40,7 +40,8 @@ ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 BOX = Box.cube(0.0, 1.0, 2)
 POINTS = np.random.default_rng(0).random((300, 2))
 DELTA = 1e-5
-GRID = 5e-3  # of privacy loss, for distributions that are rounded down
+# Tolerance of privacy loss, for distributions that are rounded down.
+GRID = 5e-3
 NEEDS = {"source_target": {"targets": np.random.default_rng(7).random((30, 2)), "epsilon": 1.0}}
 
 sizes = st.floats(0.05, 2.0)
@@ -130,7 +131,8 @@ def test_gaussian_noise_is_that_of_the_worst_record(tree, adjacency):
     tried = [squared(way) for way in ways(only, adjacency)]
     found = gaussian_mu((tree,), adjacency)
     assert found == pytest.approx(gaussian_mu((only,), adjacency), rel=1e-12)
-    if not _has_single_part(only):  # with one part only nobody moves, and the account keeps the removal
+    # With only one part, no record moves, and the account keeps the removal.
+    if not _has_single_part(only):
         assert found**2 == pytest.approx(max(tried, default=0.0), rel=1e-12)
     assert found**2 >= max(tried, default=0.0) * (1 - 1e-12)
 

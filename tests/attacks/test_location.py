@@ -222,7 +222,7 @@ def test_bad_input_is_refused_with_words(call, message):
 
 
 def play(n_features, apart, epsilon, n, seed):
-    """Return how often the likelier of two places is right, from Gamma radii and Gaussian directions."""
+    """Return the share of right guesses at the likelier of two places, from Gamma radii and Gaussian directions."""
     rng = np.random.default_rng(seed)
     directions = rng.standard_normal((n, n_features))
     noise = rng.gamma(n_features, 1 / epsilon, (n, 1)) * directions / np.linalg.norm(directions, axis=1, keepdims=True)
@@ -245,7 +245,8 @@ def test_brute_force_play_succeeds_as_often_as_the_formula_and_half_the_noise_mo
 def by_quadrature(n_features, half):
     """P(|r u_1| <= half) for epsilon 1: r is Gamma(n), u_1 squared is Beta(1/2, (n - 1)/2)."""
 
-    def beyond(logarithm):  # of r / half, from 0 on: no peak is too narrow to be seen
+    # Places in units of r / half, from 0 on. No peak is too narrow to be seen.
+    def beyond(logarithm):
         radius = half * math.exp(logarithm)
         share = stats.beta.cdf(math.exp(-2 * logarithm), 0.5, (n_features - 1) / 2)
         return radius * stats.gamma.pdf(radius, n_features) * share

@@ -145,7 +145,8 @@ def test_bad_input_is_refused_with_words(call, message):
         call()
 
 
-RUNS = 200  # of each world, as the page has
+# Runs of each world, as on the page.
+RUNS = 200
 REPEATS = 200
 
 

@@ -1,4 +1,4 @@
-"""What baselines share: the number of records, discrete Laplace noise and its cost, joint calibration, and delta."""
+"""Shared parts of baselines: number of records, discrete Laplace noise and its cost, joint calibration, and delta."""
 
 import math
 

@@ -50,7 +50,7 @@ def parts_of(events):
 
 
 def spends_its_budget(result, epsilon, adjacency, n_iterations):
-    """Return whether counts, sums and second moments have their shares of mu^2, and together all of it."""
+    """Check that counts, sums and second moments have their shares of mu^2, and together all of it."""
     mu, parts = gdp_mu(Budget(epsilon, DELTA)), parts_of(result.events)
     shares = {purpose: sum(leaf.mu**2 for leaf in leaves) / mu**2 for purpose, leaves in parts.items()}
     found = math.sqrt(2.0 * zcdp_rho(result.events, adjacency))
@@ -93,7 +93,7 @@ def test_a_delta_that_follows_the_records_pays_for_their_number():
 
 
 def moved(shares, record, others=None, other=None):
-    """Return how far in L2 a record moves counts, sums and second moments, alone or in place of another one."""
+    """Return the L2 changes of counts, sums and second moments by a record, alone or replacing a different one."""
     d = len(record)
     change = np.outer(shares, features(record[None])[0])
     if other is not None:
@@ -121,7 +121,8 @@ def test_and_some_records_move_as_much(d):
     first, second, corner = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.ones(d)
     assert moved(first, corner) == pytest.approx(sensitivities(d, Adjacency.ADD_REMOVE), rel=1e-12)
     elsewhere = moved(first, corner, second, corner)  # into another component
-    across = moved(first, corner, first, -corner)  # to the opposite corner
+    # A move to the opposite corner.
+    across = moved(first, corner, first, -corner)
     counts, sums, squares = sensitivities(d, Adjacency.REPLACE)
     assert (elsewhere[0], across[1], elsewhere[2]) == pytest.approx((counts, sums, squares), rel=1e-12)
     assert elsewhere[1] < sums
@@ -150,7 +151,7 @@ def start_of(k, d):
 
 
 def is_em(mixture, model):
-    """Return whether weights, means and covariances are those of scikit-learn's model."""
+    """Check that weights, means and covariances are those of scikit-learn's model."""
     return (
         np.allclose(mixture.weights, model.weights_, rtol=1e-9, atol=1e-12)
         and np.allclose(mixture.means, model.means_, rtol=1e-9, atol=1e-12)
@@ -222,7 +223,8 @@ def test_much_budget_finds_the_groups_and_their_shapes():
     order = np.argsort(release.centers[:, 0])
     assert np.abs(release.centers[order] - middles).max() < 0.02
     assert np.abs(release.mixture.weights[order] - (0.5, 0.3, 0.2)).max() < 0.03
-    spread = np.sqrt(np.diagonal(release.mixture.covariances[order], axis1=1, axis2=2)) / 2.0  # of the unit box
+    # Standard deviations in the unit box.
+    spread = np.sqrt(np.diagonal(release.mixture.covariances[order], axis1=1, axis2=2)) / 2.0
     assert np.abs(spread - (0.03, 0.08)).max() < 0.02
     assert release.noisy_counts.sum() == pytest.approx(20_000, rel=0.05)
 

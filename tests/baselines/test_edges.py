@@ -110,7 +110,8 @@ def test_an_approximate_run_keeps_its_epsilon_and_delta(name, adjacency):
         proved = result.guarantee.proved
         assert (proved.epsilon, proved.delta, proved.adjacency) == (epsilon, 1e-6, adjacency_of(adjacency))
         found = delta_of(result.events, epsilon, adjacency_of(adjacency))
-        assert 0.0 < found <= 1e-6 * (1.0 + 1e-4)  # where one mu is all that is spent, it leaves nothing over
+        # If a single mu is spent, nothing is left over.
+        assert 0.0 < found <= 1e-6 * (1.0 + 1e-4)
     with pytest.raises(ValueError, match=r"delta was 0\.0"):
         CATALOGUE[name].Params(delta=0.0)
 

@@ -133,7 +133,8 @@ def test_averages_and_counts_bear_their_noise(name):
     shares = shares_of(Budget(1.0, DELTA), 1, ADJACENCIES[name])
     sigma = math.sqrt(20) / (2 if name == "add_remove" else 1) / shares.mu
     values = np.concatenate(sums)
-    error = 6 * math.sqrt(2 / len(values))  # of a mean of squares, as a share of sigma^2
+    # Error of a mean of squares, as a share of sigma^2.
+    error = 6 * math.sqrt(2 / len(values))
     assert abs(np.mean(values**2) - sigma**2) <= error * sigma**2
     for wrong in (2 * sigma, sigma / 2):
         assert abs(np.mean(values**2) - wrong**2) > error * wrong**2

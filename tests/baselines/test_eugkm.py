@@ -295,7 +295,8 @@ def test_blocks_that_are_left_out_change_no_start(d: int, monkeypatch: pytest.Mo
         "_weigh",
         "_replace",
         "_measure",
-    ):  # as Python, so that they call each other
+        # In plain Python, so that the functions call each other.
+    ):
         monkeypatch.setattr(weighted, name, getattr(weighted, name).py_func)
     right = weighted._measure
 

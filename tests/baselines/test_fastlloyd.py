@@ -77,7 +77,8 @@ def test_the_noise_is_that_of_the_authors(d):
     options = {"n_clusters": k, "n_iterations": n_iterations, "alpha": alpha, "delta": 1e-5, "epsilon": 0.8}
     events = run(points, box, **options).events
     sigma_1 = gaussian_sigma(1.0, Budget(0.8, 1e-5))  # their analytic Gaussian mechanism of sensitivity 1
-    diagonal = math.sqrt(d)  # of the unit box
+    # Diagonal of the unit box.
+    diagonal = math.sqrt(d)
     for t, event in enumerate(events):
         count, total = leaves_of(event)
         eta = diagonal / 2 if t == 0 else diagonal * alpha / (2 * k ** (1 / d))
@@ -91,7 +92,8 @@ def test_the_noise_is_that_of_the_authors(d):
 @pytest.mark.parametrize("n", [-5.0, 40.0, 3000.0, 10_000.0, 30_000.0, 1e6])
 def test_the_number_of_iterations_is_that_of_the_authors(n, d):
     k, alpha, sigma_1 = 4, 0.8, 3.7
-    eta = 2 * math.sqrt(d) * alpha / (2 * k ** (1 / d))  # in their box, which is 2 wide
+    # In their box, which has width 2.
+    eta = 2 * math.sqrt(d) * alpha / (2 * k ** (1 / d))
     theirs = 0.004 * 4 * max(n, 0.0) ** 2 / (k**3 * eta**2 * (1 + math.sqrt(4 * d)) ** 2 * sigma_1**2)
     found = fastlloyd.iterations_for(1 / sigma_1, n, k, d, alpha)
     assert found == int(max(min(theirs, 7), 2))

@@ -85,7 +85,8 @@ def test_a_pick_follows_the_exponential_mechanism_without_replacement() -> None:
     assert not far(law(2.0))
     assert far(law(1.0))  # sensitivity d / 2
     assert far(law(4.0))  # doubled
-    assert far(np.array([law(2.0)[0]] * 2))  # with replacement
+    # A draw with replacement.
+    assert far(np.array([law(2.0)[0]] * 2))
     for seed in range(20):
         assert len(set(pick(np.zeros(6), 6, epsilon=1.0, d=2, rng=generator(seed)).tolist())) == 6
 

@@ -1,4 +1,4 @@
-"""What is remembered about an array: known again by being the same, gone with it, and never stale."""
+"""Memory about an array: found by identity, gone with the array, and never stale."""
 
 import numpy as np
 import pytest

@@ -135,7 +135,8 @@ def test_projection_is_the_nearest_place_in_the_ball():
     assert np.linalg.norm(ball.to_unit(moved), axis=1).max() <= 0.5 + 1e-12
     assert ball.from_unit(ball.to_unit(points)) == pytest.approx(points)
     inside = ball.to_unit(points)[distance <= 2.0]
-    assert np.array_equal(unit_projected(inside), inside)  # to the bit
+    # Equal to the bit.
+    assert np.array_equal(unit_projected(inside), inside)
     assert unit_projected(np.empty((0, 3))).shape == (0, 3)
 
 

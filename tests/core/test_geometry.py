@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from dpviz.core import geometry, voronoi_borders
 from dpviz.core.geometry import WALL_GAP
 
-ROUNDING = 1e-9  # of the square; Qhull's own is about 1e-12 for centers that are not nearly equal
+# Tolerance in sides of the square. Qhull's own is about 1e-12 unless centers are nearly equal.
+ROUNDING = 1e-9
 GRID = 61  # places a side; odd, so that the middle is one of them
 
 
@@ -26,7 +27,7 @@ def along(borders, shares=(0.01, 0.5, 0.99)):
 
 
 def crossings(borders, first, second):
-    """Return how many borders (m, 4) each edge (e, 2) to (e, 2) crosses."""
+    """Return the number of borders (m, 4) that each edge (e, 2) to (e, 2) crosses."""
 
     def side(a, b, c):
         return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
@@ -44,7 +45,8 @@ def test_a_border_is_as_near_to_two_centers_and_to_no_third(k, seed):
     places = along(borders)
     near = np.sort(distances(places, centers), axis=1)
     assert np.allclose(near[:, 0], near[:, 1], rtol=0, atol=ROUNDING)
-    if k > 2:  # at 1 % of its length from an end a border has left the third center behind
+    # At 1 % of its length from an end, a border has left the third center behind.
+    if k > 2:
         lengths = np.tile(np.linalg.norm(borders[:, 2:] - borders[:, :2], axis=1), 3)
         assert (near[lengths > 1e-4, 2] > near[lengths > 1e-4, 1] + ROUNDING).all()
     assert (places >= -ROUNDING).all()
@@ -83,7 +85,8 @@ def test_four_centers_on_a_square_meet_in_the_middle():
     borders = borders_of([[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]])
     lengths = np.linalg.norm(borders[:, 2:] - borders[:, :2], axis=1)
     assert lengths.sum() == pytest.approx(2.0)
-    assert (lengths < ROUNDING).sum() <= 1  # where four cells meet, two of them touch in a point
+    # If four cells meet, two of them touch in a point.
+    assert (lengths < ROUNDING).sum() <= 1
 
 
 def test_centers_in_one_place_count_once():

@@ -169,4 +169,5 @@ def test_no_parameter_of_a_method_is_without_words(name):
         about = words[field.name]
         assert len(about.split()) >= 5
         assert "knob" in field.metadata or field.metadata["help"].endswith(".")
-        assert field.default is not None or "None: " in about  # what a default that is no value stands for
+        # Meaning of a default that is not a value.
+        assert field.default is not None or "None: " in about

@@ -27,7 +27,7 @@ EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, np.inf, -np.inf, np.nan, 5e-3
 
 
 def units_off(found, exact):
-    """Return how many units in the last place `found` is off."""
+    """Return the error of `found` in units in the last place."""
     return float(abs(mpmath.mpf(float(found)) - exact) / mpmath.mpf(float(np.spacing(abs(float(exact))))))
 
 
@@ -50,7 +50,8 @@ def test_a_function_has_the_values_of_numpy_at_the_edges(name):
     with np.errstate(all="ignore"):
         given, wanted = getattr(functions, name)(EDGES), getattr(np, name)(EDGES)
         far = np.abs(EDGES) > functions.FAR if name in ("sin", "cos", "tan") else np.zeros(len(EDGES), dtype=bool)
-    finite = np.isfinite(EDGES) & far  # of an angle of 1e308 no digit is right, and it is not asked for one
+    # An angle of 1e308 has no correct digit, so none is required.
+    finite = np.isfinite(EDGES) & far
     np.testing.assert_allclose(given[~finite], wanted[~finite], rtol=1e-14)
     assert np.abs(given[finite]).max(initial=0.0) < 1.0 or name == "tan"
 

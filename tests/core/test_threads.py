@@ -21,7 +21,8 @@ print(json.dumps([most({limit}), len(threadpool_info())]))
 def counted(limit: str) -> list[int]:
     """Return the most threads of any library within a limit, and the number of libraries, in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if name not in NUMBERS}
-    environment["OMP_NUM_THREADS"] = "3"  # as on a machine with three processors
+    # The number of a machine with three processors.
+    environment["OMP_NUM_THREADS"] = "3"
     code = COUNTED.replace("{limit}", limit)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     found: list[int] = json.loads(done.stdout)

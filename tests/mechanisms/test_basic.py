@@ -283,7 +283,8 @@ def test_either_answer_is_at_most_e_to_the_epsilon_times_as_likely(epsilon):
 def test_the_share_is_found_without_bias():
     truth = np.arange(N) < 0.3 * N
     p = truth_probability(1.0)
-    error = math.sqrt(p * (1 - p) / N) / (2 * p - 1)  # of one answer's noise, turned around
+    # Noise of one answer, mapped back.
+    error = math.sqrt(p * (1 - p) / N) / (2 * p - 1)
     found = estimated_share(randomized_response(truth, epsilon=1.0, rng=np.random.default_rng(2)), epsilon=1.0)
     assert abs(found - 0.3) <= SIX * error
     assert abs(found - 0.4) > SIX * error

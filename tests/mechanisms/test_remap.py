@@ -13,7 +13,8 @@ from dpviz.core import Box
 from dpviz.mechanisms import default_grid, release_law, remap, remap_cells, remap_table
 from dpviz.solvers import geometric_median
 
-SMOOTH = 1e-6  # of the extent: Weiszfeld's iteration never divides by 0
+# Share of the extent, so that Weiszfeld's iteration never divides by 0.
+SMOOTH = 1e-6
 STEPS = (np.array([0.0, 0.4, 1.0, 3.5]), np.array([-1.0, 0.0, 2.0]), np.array([5.0, 5.1]))  # uneven on purpose
 
 
@@ -106,7 +107,8 @@ def test_no_place_nearby_has_a_smaller_sum(seed, m, d):
     weights = rng.random((6, len(places))) ** rng.integers(1, 12)
     found = geometric_median(places, weights)
     least = sums(weights, places, found)
-    slack = 1e-12 * np.ptp(places, axis=0).max() * weights.sum(axis=1)  # of sums of 30 distances in floating point
+    # Rounding error of sums of 30 distances in floating point.
+    slack = 1e-12 * np.ptp(places, axis=0).max() * weights.sum(axis=1)
     for size in (1e-3, 0.1, 1.0):
         near = found + size * rng.standard_normal(found.shape)
         assert (sums(weights, places, near) >= least - slack).all()

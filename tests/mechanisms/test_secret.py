@@ -18,7 +18,8 @@ from dpviz.mechanisms import secret as module
 from dpviz.tools.audit.last_bits import SMALLEST, last_bit
 
 N = 100_000
-CHANCE = 1e-6  # of a right sampler failing a test of its law
+# Chance that a correct sampler fails a test of its distribution.
+CHANCE = 1e-6
 LAWS = {"laplace": stats.laplace, "gaussian": stats.norm}
 
 
@@ -38,7 +39,7 @@ def coarse(monkeypatch):
 
 
 def fits(law, value, found, *, scale=1.0):
-    """Return whether counts of the places -6 to 6 fit the rounded law: Pearson's test."""
+    """Check that counts of the places -6 to 6 fit the rounded distribution: Pearson's test."""
     edges = np.arange(-6, 7) + 0.5
     chances = np.diff(LAWS[law].cdf(np.r_[-np.inf, edges, np.inf], loc=value, scale=scale))
     counts = np.bincount(np.clip(found.astype(int) + 6, 0, 13), minlength=14)

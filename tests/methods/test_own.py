@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
 RIGHT, TWIN = EXAMPLES / "noisy_means.py", EXAMPLES / "noise_forgotten.py"
 BOX = Box.cube(0.0, 1.0, 2)
-RUNS = 400  # of each world
+# Runs of each world.
+RUNS = 400
 ASK = """
 import contextlib
 import io
@@ -112,7 +113,8 @@ if __name__ == "__main__":
 """
 
 
-SILENT = {"no_claim": "None, None", "only_proved": "None, claim"}  # what a file claims, and what it proves
+# Claim of the file, and its proved guarantee.
+SILENT = {"no_claim": "None, None", "only_proved": "None, claim"}
 
 
 @pytest.fixture(scope="module")

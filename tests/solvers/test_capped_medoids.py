@@ -162,7 +162,8 @@ def test_several_k_at_once_are_each_k_alone(solver):
         select_several(targets, sources, (3, 0), rng=np.random.default_rng(0))
 
 
-ROUNDING = 1e-5  # of a total of up to 60 numbers in single precision, each of which is held to 6e-8
+# Relative error of a total of up to 60 numbers in single precision, each of which is accurate to 6e-8.
+ROUNDING = 1e-5
 
 
 def problem(seed, n, d, *, grid):
@@ -259,4 +260,5 @@ def test_it_finds_what_another_implementation_finds():
         theirs = kmedoids.fasterpam(matrix, start, max_iter=100, n_cpu=1).medoids
         ours = faster_pam(matrix, start)
         same += total(matrix, ours) == pytest.approx(total(matrix, theirs), rel=ROUNDING)
-    assert same > 190  # where values are equal another local optimum may be met
+    # If values are equal, a different local optimum may be found.
+    assert same > 190

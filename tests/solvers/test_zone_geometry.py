@@ -1,4 +1,4 @@
-"""Where zones lie, in which directions their draws go, and how a draw moves with epsilon."""
+"""Places of zones, directions of their draws, and the motion of a draw with epsilon."""
 
 import math
 
@@ -131,7 +131,7 @@ def complement(axis):
 
 
 def off_axis(d, n, draw):
-    """Return where `n` draws leave one axis, as unit vectors (n, d - 1) of its complement."""
+    """Return the points where `n` draws leave one axis, as unit vectors (n, d - 1) of its complement."""
     axis = np.random.default_rng(9).standard_normal(d)
     axis /= np.linalg.norm(axis)
     mean, controller = np.full((n, d), 0.3), np.full((n, d), 0.3) + 0.7 * axis

@@ -209,7 +209,8 @@ def averages(epsilon, n=40_000):
     return values.mean(axis=1), 6 * values.std(axis=1) / math.sqrt(n)
 
 
-MEASURED = {0.05: (0.682, 12.5), 5.0: (0.653, 11.6)}  # of the specification, also over 200,000 draws
+# Figures of the specification, also over 200,000 draws.
+MEASURED = {0.05: (0.682, 12.5), 5.0: (0.653, 11.6)}
 ROUNDING = np.array([0.0005, 0.05])
 
 

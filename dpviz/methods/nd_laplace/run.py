@@ -65,7 +65,7 @@ class PointsLook(Measure):
 
 
 def has_one_unit(box: Box, units: tuple[str, ...]) -> bool:
-    """Return whether raw distances over all features make sense: one unit, or ranges of about one size."""
+    """Check whether raw distances over all features make sense: one unit, or ranges of about one size."""
     if len(set(units)) > 1:
         return False
     return bool(units and units[0]) or float(box.widths.max() / box.widths.min()) <= LONGEST

@@ -206,7 +206,7 @@ class AuditCase:
 
     @property
     def has_budget(self) -> bool:
-        """Whether the case has a budget that can be scaled."""
+        """True if the case has a budget that can be scaled."""
         return bool(_budgets(self.params))
 
     def run(self, points: Points, rng: np.random.Generator) -> Release:

@@ -61,12 +61,12 @@ class Audited:
 
     @property
     def is_violated(self) -> bool:
-        """Whether the runs refute the limit."""
+        """True if the runs refute the limit."""
         return math.isfinite(self.limit.epsilon) and self.bound.violates(self.limit.epsilon)
 
     @property
     def is_undecided(self) -> bool:
-        """Whether this number of runs is too small to refute the limit, whatever they had shown."""
+        """True if this number of runs is too small to refute the limit, whatever they had shown."""
         return math.isfinite(self.limit.epsilon) and self.bound.is_undecided(self.limit.epsilon)
 
 
@@ -85,7 +85,7 @@ class AuditQuestion:
 
     @property
     def is_own(self) -> bool:
-        """Whether the audit uses real records, not synthetic ones."""
+        """True if the audit uses real records, not synthetic ones."""
         return self.record != CONSTRUCTED
 
 

@@ -86,7 +86,7 @@ class Compared:
 
     @property
     def per_distance(self) -> bool:
-        """Whether the method's ε counts per distance, so it has an axis of its own and is not ranked."""
+        """True if the method's ε counts per distance, so that it has an axis of its own and is not ranked."""
         return ALGORITHMS[self.method].audit.by_record
 
     def declared(self) -> dict[str, Scalar]:

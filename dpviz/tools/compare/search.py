@@ -181,7 +181,7 @@ class _Bets:
 
     @property
     def ruled_out(self) -> tuple[bool, ...]:
-        """Whether each value is ruled out."""
+        """True for each value that is ruled out."""
         return tuple(stake >= self.least for stake in self.against)
 
     @property
@@ -267,7 +267,7 @@ class Searched(Confidential):
 
     @property
     def over(self) -> bool:
-        """Whether every entry has its answer."""
+        """True if every entry has its answer."""
         return len(self.supports) == len(self.so_far)
 
     @property

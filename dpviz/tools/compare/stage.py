@@ -115,7 +115,7 @@ class Promise:
 
     @property
     def proved(self) -> bool:
-        """Whether the promise is proved for the neighbors that the page is about."""
+        """True if the promise is proved for the neighbors that the page is about."""
         return self.meaning is EpsilonMeaning.SAME
 
     @property

@@ -142,7 +142,7 @@ LEANING = Knob(
 
 
 def attack_coin(epsilon: float) -> Answer:
-    """Return how often an attacker who believes each answer is right, if yes and no are equally likely."""
+    """Return the share of right guesses of an attacker who believes each answer, if yes and no are equally likely."""
     rng = np.random.default_rng([COIN_SEED, round(1000 * epsilon)])
     truth = rng.random(N_ROUNDS) < 0.5
     answers = randomized_response(truth, epsilon=epsilon, rng=rng)

@@ -157,7 +157,7 @@ class WorldsQuestion:
 
     @property
     def by_record(self) -> bool:
-        """Whether one call makes all runs."""
+        """True if one call makes all runs."""
         return self.worlds.by_record is not None
 
 

@@ -71,7 +71,8 @@ def test_the_command_writes_what_the_reader_reads(written, folder):
     assert report.command == f"python -m benchmarks.papers convergent_kmeans {wanted}"
 
 
-@pytest.mark.slow  # of DPM's tables and source-target's, every run asks the same
+# Every run of DPM's and source-target's tables has the same question.
+@pytest.mark.slow
 def test_the_command_in_the_file_makes_the_file_again_with_any_number_of_processes(folder, tmp_path):
     written = tmp_path / "own" / "tables.json"
     assert main(command(folder, written, "--seed", "7")) == 0

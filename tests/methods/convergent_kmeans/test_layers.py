@@ -1,4 +1,4 @@
-"""What is drawn is what happened: every mark against the step it stands for, projected by hand."""
+"""Marks of the picture: each against its step, projected by hand."""
 
 import math
 
@@ -24,9 +24,11 @@ DRAWN = {  # layer -> array -> (field of the step, phases that show it)
     "draw": {"tail": ("zone_mean", AFTER["sample"]), "head": ("released_centers", AFTER["sample"])},
     "center": {"xy": ("released_centers", AFTER["sample"])},
 }
-ENDS = {"tail": slice(0, 2), "head": slice(2, 4)}  # of threads
+# Number of threads.
+ENDS = {"tail": slice(0, 2), "head": slice(2, 4)}
 NOISE = {
-    "noise": {"tail": ("nonprivate_mean", AFTER["zone"]), "head": ("zone_mean", AFTER["zone"])},  # of its ends
+    # Share of the ends.
+    "noise": {"tail": ("nonprivate_mean", AFTER["zone"]), "head": ("zone_mean", AFTER["zone"])},
     "noisy mean": {"xy": ("zone_mean", AFTER["zone"])},
 }
 
@@ -43,7 +45,7 @@ def frame(step, phase):
 
 
 def shown(layer, at, name):
-    """Return what a frame shows of an array, None where the layer is hidden."""
+    """Return the values of an array in a frame, None if the layer is hidden."""
     row = layer.rows[at]
     if layer.kind is Kind.SEGMENTS and name in ENDS:
         return None if row < 0 else layer.arrays["ends"][row][:, ENDS[name]]

@@ -27,7 +27,8 @@ def other(array, rng):
     """Return an array of the same shape and kind with nothing in common."""
     if array.dtype.kind == "i":
         return (array + rng.integers(1, 3, array.shape)) % (array.max(initial=0) + 1)
-    return rng.uniform(0.5, 1.0, array.shape)  # where lambda may be
+    # Range of lambda.
+    return rng.uniform(0.5, 1.0, array.shape)
 
 
 def arrays_of(step):

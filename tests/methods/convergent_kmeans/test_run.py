@@ -111,7 +111,7 @@ def test_without_a_proof_no_limit_is_named(tell, options):
 
 
 def lloyds_start(told):
-    """Return where Lloyd's run beside it starts: a private start moves with epsilon, its packing does not."""
+    """Return the start of Lloyd's run beside it: a private start moves with epsilon, its packing does not."""
     packing = told.result.release.start_packing
     return told.result.trace[0].previous_centers if packing is None else packing
 

@@ -1,4 +1,4 @@
-"""What DPM draws: ribbons are the law of its choices, cells and cuts are the released tree."""
+"""Layers of DPM: ribbons are the distribution of its choices, cells and cuts are the released tree."""
 
 import math
 

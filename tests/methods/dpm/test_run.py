@@ -1,4 +1,4 @@
-"""What DPM's page says in numbers, against a brute force or another library."""
+"""Figures on DPM's page, against brute force or a different library."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What is drawn of a landscape is what the released mixture says: against brute force, and nothing of it is secret."""
+"""Pictures of a landscape agree with the released mixture by brute force, and nothing in them is secret."""
 
 import dataclasses
 import functools

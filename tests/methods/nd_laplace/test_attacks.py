@@ -20,7 +20,8 @@ EACH = pytest.mark.parametrize("attack", laplace_attacks.ATTACKS)
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("unit", ["data", "range"])
 def test_no_posterior_is_above_its_limit_and_a_release_helps(domain, unit):
-    for record in range(12):  # on the way to the data's unit and back some places round to others
+    # Some places round to different ones on the way to the data's unit and back.
+    for record in range(12):
         run = tell(domain=domain, unit=unit, level=4.0, record=record)
         found = laplace_attacks.posterior_of(run)
         assert found.weights.sum() == pytest.approx(1.0)
@@ -42,7 +43,8 @@ def test_the_measured_roc_stays_under_its_bound(domain):
         (2.0 if domain == "redraw" else 1.0) * run.params.epsilon, [[0.0, 0.0]], [[run.measure.radius, 0.0]]
     )
     edges = lines["95 % band"]["edges"][0, 0]
-    half = math.sqrt(math.log(2.0 / 2.5e-5) / (2.0 * laplace_attacks.N_ROUNDS))  # of both rates, level 0.9999
+    # Interval of both rates, level 0.9999.
+    half = math.sqrt(math.log(2.0 / 2.5e-5) / (2.0 * laplace_attacks.N_ROUNDS))
     curve = lines["The attack"]["xy"][0, 0]
     assert (curve[:, 1] - half <= attacks.roc_bound(np.minimum(curve[:, 0] + half, 1.0), budget)).all()
     assert (edges[:, 1] <= edges[:, 2]).all()

@@ -53,7 +53,8 @@ def other_world(run, names=None):
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (5, View(3, 1)), (5, View(3, 1, z=0))])
 def test_the_public_scene_follows_from_the_release(d, view, domain):
-    run = tell(d, domain=domain, level=20.0)  # for five features: redraw would be refused far below
+    # For five features. Redrawing would be refused far below this.
+    run = tell(d, domain=domain, level=20.0)
     changed = other_world(run)
     here, there = draw(run, view), draw(changed, view)
     assert pack(here) != pack(there)
@@ -99,7 +100,8 @@ def test_rings_hold_the_share_of_releases_that_they_say():
     for level, radius in zip(run.area.levels, run.area.radii, strict=True):
         error = math.sqrt(level * (1 - level) / len(law))
         assert abs((law <= radius).mean() - level) < 6 * error
-        wrong = radius_quantile(level, 3, epsilon=run.params.epsilon)  # of three features
+        # One of three features.
+        wrong = radius_quantile(level, 3, epsilon=run.params.epsilon)
         assert abs((law <= wrong).mean() - level) > 6 * error
 
 

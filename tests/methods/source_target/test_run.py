@@ -93,7 +93,8 @@ def test_the_public_scene_follows_from_the_release(d, view, method):
         [(chart.key, chart.scene) for chart in changed.charts()],
         strict=True,
     ):
-        assert (pack(one[1]) == pack(other[1])) == (one[0] == "profiles")  # which everyone sees
+        # Everyone sees these.
+        assert (pack(one[1]) == pack(other[1])) == (one[0] == "profiles")
         assert pack(one[1].public()) == pack(other[1].public())
     assert run.stage_words()[1] == changed.stage_words()[1]
     assert run.stage_words()[0] != changed.stage_words()[0]

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from dpviz.solvers import Mixture, assign_basins, basins_by_lattice, lattice_basins
 
 CELLS = 48
-HALF_DIAGONAL = 0.5 * np.sqrt(2.0) * 2.0 / CELLS  # of a cell, in the mixture's units
+# Half the diagonal of a cell, in the mixture's units.
+HALF_DIAGONAL = 0.5 * np.sqrt(2.0) * 2.0 / CELLS
 DIRECTIONS = 64
 
 

@@ -230,7 +230,7 @@ def ball_shares(d: int, sigma: float, noisy_counts: Counts) -> FloatArray:
 
 
 def is_twice(d: int, balls: FloatArray) -> bool:
-    """Return whether there is a second average: with many features, if the typical ball is small. Public."""
+    """Check whether there is a second average: with many features, if the typical ball is small. Public."""
     return d >= TWICE_FROM and 0.0 < float(np.median(balls)) <= MOST_BALL
 
 

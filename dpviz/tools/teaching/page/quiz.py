@@ -41,7 +41,7 @@ def leavers_value(n: int, with_one: float, without: float) -> float:
 
 
 def times_likelier(epsilon: float) -> float:
-    """Return how many times as likely a "yes" is if the truth is yes, under randomized response."""
+    """Return the factor by which a true "yes" makes the answer "yes" likelier under randomized response."""
     honest = truth_probability(epsilon)
     return honest / (1.0 - honest)
 

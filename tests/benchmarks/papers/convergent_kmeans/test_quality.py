@@ -1,4 +1,4 @@
-"""How near runs come to Lloyd's, by hand and by the paper's own figures."""
+"""Closeness of runs to Lloyd's, by hand and by the paper's own figures."""
 
 import math
 

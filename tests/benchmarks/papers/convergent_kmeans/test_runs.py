@@ -112,7 +112,8 @@ def test_the_bounds_by_hand():
     assert bounds.theorem_1(8) == 0.125
     assert bounds.theorem_3(8, 128, 2) == pytest.approx(0.875)  # 1 - sqrt(1/16) / 2
     assert bounds.theorem_3(8, 64, 4) == pytest.approx(1 - 0.5 * 8**-0.75)
-    assert bounds.theorem_3(1, 100, 1) == 0.5  # on a line the border's share does not shrink
+    # On a line, the share of the border does not shrink.
+    assert bounds.theorem_3(1, 100, 1) == 0.5
     assert bounds.theorem_4(0.0, 0.3) == 2.0
     assert bounds.theorem_4(1.0, 0.0) == 1.0
     assert bounds.theorem_4(0.5, math.pi / 3) == pytest.approx(2 / 1.25)

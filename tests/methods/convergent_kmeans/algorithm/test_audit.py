@@ -15,7 +15,8 @@ from dpviz.methods.convergent_kmeans.algorithm import Params, fit
 from dpviz.solvers import ClusterSums, su_split
 
 N_RUNS = 20_000
-RECORDS = 60  # at the box's middle, so that the corner record is alone in moving the sum
+# At the middle of the box, so that only the corner record moves the sum.
+RECORDS = 60
 
 
 def records(d, with_corner):
@@ -23,7 +24,7 @@ def records(d, with_corner):
 
 
 def released(d, epsilon, with_corner, n_runs, seed):
-    """Return what `n_runs` runs release: noisy counts (n_runs,) and centered sums read off the means (n_runs, d)."""
+    """Return the releases of `n_runs` runs: noisy counts (n_runs,) and centered sums read off the means (n_runs, d)."""
     points = records(d, with_corner)
     sums = ClusterSums(np.full(n_runs, float(len(points))), np.tile(points.sum(axis=0), (n_runs, 1)))
     start = np.full((n_runs, d), 0.5)
@@ -44,7 +45,7 @@ def released_by_fit(d, epsilon, with_corner, n_runs, seed):
 
 
 def events(counts, sums, epsilon):
-    """Return which fixed events (m, n) happened: every combination of thresholds on the count and on all the sums."""
+    """Return the mask (m, n) of fixed events that happened: all thresholds on the count and the sums."""
     unit = 1.0 / epsilon
     for sign, shift, offset in itertools.product((1, -1), (0.0, 1.0, -unit, unit), (0.0, 0.5, -unit, unit)):
         of_count = sign * (counts - RECORDS - shift) > 0

@@ -1,4 +1,4 @@
-"""What convergent k-means spends: the events against the budget, and the noise against the events."""
+"""Spending of convergent k-means: the events against the budget, and the noise against the events."""
 
 import math
 
@@ -38,7 +38,8 @@ def test_changing_a_record_costs_double():
     assert spent(2, Adjacency.REPLACE, epsilon=1.0) == pytest.approx(2.0, rel=1e-12)
 
 
-@pytest.mark.parametrize("d", DIMENSIONS[1:])  # on a line there is one sum, and the swap costs the same
+# On a line there is one sum, so that the swap costs the same.
+@pytest.mark.parametrize("d", DIMENSIONS[1:])
 def test_a_swapped_split_is_noticed(d, monkeypatch):
     def swapped(epsilon, d):
         split = su_split(epsilon, d)

@@ -1,4 +1,4 @@
-"""What iterations draw ahead: the numbers of generators spawned one by one, and no trace of a secret seed."""
+"""Draws ahead of iterations: the numbers of generators spawned one by one, and no trace of a secret seed."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,8 @@ def test_a_childs_draws_are_not_its_parents():
     ("rng", "kept"),
     [
         (public_rng(2**64 - 1), 1),
-        (public_rng(3).spawn(1)[0], 1),  # what comes from a public one is public
+        # Children of a public generator are public.
+        (public_rng(3).spawn(1)[0], 1),
         (np.random.default_rng(3), 0),  # a seed that nobody calls public may be somebody's secret
         (np.random.default_rng(2**100), 0),
         (SecretGenerator(), 0),

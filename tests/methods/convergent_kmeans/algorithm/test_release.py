@@ -1,4 +1,4 @@
-"""What convergent k-means publishes, what it promises, and inputs at the edge."""
+"""Release and guarantee of convergent k-means, and inputs at the edge."""
 
 import dataclasses
 import itertools

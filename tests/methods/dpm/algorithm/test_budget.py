@@ -1,4 +1,4 @@
-"""What DPM spends: level by level, in all, and the noise against the events."""
+"""Spending of DPM: level by level, in total, and the noise against the events."""
 
 import itertools
 import math
@@ -314,7 +314,8 @@ def test_sums_of_a_narrow_leaf_round_by_no_more_than_secret_noise_allows_for(cop
     limit = n**2 * 2.0**-53 * half
     assert counts.tolist() == [n]
     assert np.abs(sums[0] - exact).max() <= limit
-    about_the_box = cluster_sums(points - 0.5, labels, 1).nonprivate_sums - n * (origin - 0.5)  # as it was
+    # The former value.
+    about_the_box = cluster_sums(points - 0.5, labels, 1).nonprivate_sums - n * (origin - 0.5)
     assert not copies or np.abs(about_the_box[0] - exact).max() > limit
 
 

@@ -214,7 +214,8 @@ def test_a_floor_on_the_sensitivity_alone_is_noticed():
         5.0
     )
     assert worst_change(0.7, 3) <= 8.6
-    slopes = T / Q / 0.7 + WEIGHT / 0.7  # what a small step of the formula comes to
+    # Result of a small step of the formula.
+    slopes = T / Q / 0.7 + WEIGHT / 0.7
     assert slopes == pytest.approx(8.6 / 0.7)
 
 

@@ -128,7 +128,7 @@ def test_two_rounds_cost_what_one_does(epsilon, monkeypatch):
 
 
 def moved_most(monkeypatch, n=200):
-    """Return what one record more moved the averages by at most, over what their events allow: each round alone."""
+    """Return the largest move of the averages by one more record, divided by that of their events, round by round."""
     points, _ = clusters(n, D, width=0.03)
     params, tape, found = dpm.Params(epsilon=300.0, n_levels=2), Tape(monkeypatch), []
     tape.record("dpm", points, params)

@@ -1,4 +1,4 @@
-"""What the four bases spend: scales against the specification, events against the budget, noise against events."""
+"""Spending of the four bases: scales against the specification, events against the budget, noise against events."""
 
 import itertools
 import math

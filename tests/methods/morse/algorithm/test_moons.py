@@ -1,4 +1,4 @@
-"""How often the private hierarchy finds the two moons: the paper's own example, as a share of fresh seeds.
+"""Share of fresh seeds in which the private hierarchy finds the two moons, the paper's own example.
 
 ARI is bimodal here (a chain holds or breaks), so runs that reach 0.95 are counted. The authors' code has a median ARI
 of .47 at epsilon 1. `python -m pytest -m slow -s tests/methods/morse/algorithm/test_moons.py` prints the share of 50.

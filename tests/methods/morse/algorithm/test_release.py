@@ -1,4 +1,4 @@
-"""What a run of the Morse step gives: its ancestors without noise, its limits, its degenerate ends."""
+"""Releases of the Morse step: its ancestors without noise, its limits, its degenerate ends."""
 
 import math
 

@@ -56,7 +56,8 @@ def test_records_that_can_be_written_to_are_never_remembered(searches):
     rng = np.random.default_rng(0)
     points, targets = rng.random((300, 2)), rng.random((20, 2))
     for shift in (0.0, 0.5):
-        points[:] = points + shift  # in place: the same object
+        # Changed in place, so that it is the same object.
+        points[:] = points + shift
         made = fit(points, BOX, params("nna", 1.0, targets), rng=np.random.default_rng(1)).trace[0]
         assert np.array_equal(made.nonprivate_source, Ball.around(BOX).project(BOX.clip(points)))
     assert len(searches) == 2
