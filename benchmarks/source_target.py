@@ -103,7 +103,7 @@ BENCHMARKS = (
     Benchmark(f"NNA, {SIZES} d=8, uniform", lambda: sanitising("nna", "uniform", 8), budget=350.0),
     Benchmark(f"NAS t=150, {SIZES} d=2", lambda: sanitising("nas", "uniform", 2), budget=200.0),
     Benchmark(f"NAS t=150, {SIZES} d=8, 30 blobs", lambda: sanitising("nas", "blobs", 8), budget=500.0),
-    Benchmark(f"NAS t=150, {SIZES} d=8, uniform", lambda: sanitising("nas", "uniform", 8), budget=2000.0),
+    Benchmark(f"NAS t=150, {SIZES} d=8, uniform", lambda: sanitising("nas", "uniform", 8), budget=600.0),
     Benchmark("FasterPAM selection, n=2,000 k=20", lambda: selection(2_000), budget=150.0),
     Benchmark("FasterPAM selection, n=20,000 k=20", lambda: selection(MANY), budget=1000.0),
     Benchmark("sampled selection's cost, n=20,000 k=20", sampled_cost, budget=1.02, unit="x"),
