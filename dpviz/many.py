@@ -363,7 +363,7 @@ def attack(
     seed: int = 0,
     **params: Any,
 ) -> Attack:
-    """Play the membership game: is this record in, or one in the farthest corner of the box in its place?
+    """Play the membership game between this record and one in the farthest corner of the box.
 
     A coin decides in each of `rounds` runs. The attacker knows all other records, and calls the record in if a
     released center is near it (`attacks.center_fit_scores`). Every round is one more release that can be repeated, so a

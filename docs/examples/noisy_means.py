@@ -1,4 +1,4 @@
-"""k-means with noise on counts and sums in every round. Run it: dpviz run docs/examples/noisy_means.py"""
+"""k-means with noise on counts and sums in every round. Run it: `dpviz run docs/examples/noisy_means.py`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -73,7 +73,7 @@ class LaplaceEvent(Event):
 
     @property
     def epsilon_per_coordinate(self) -> float:
-        """sensitivity / scale."""
+        """Sensitivity / scale."""
         return _ratio(self.sensitivity, self.scale)
 
     @property

@@ -1,4 +1,4 @@
-"""Membership inference: was this record in the data, or a different one in its place?
+"""Membership inference: find out if a record was in the data, or a different one in its place.
 
 In the game (Yeom, Giacomelli, Fredrikson & Jha 2018, experiment 1, with a replacement for the fresh draw), a fair coin
 puts x or x' into the data, a run releases something, and the attacker scores x and answers "inside" if the score is at

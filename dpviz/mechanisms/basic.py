@@ -32,14 +32,35 @@ Indices: TypeAlias = NDArray[np.intp]
 def laplace(value: ArrayLike, *, scale: ArrayLike, rng: np.random.Generator) -> FloatArray:
     """Add Laplace noise: value + scale Z, density of Z exp(-|z|) / 2, all Z independent.
 
-    `value` has any shape, in the caller's unit; `scale` >= 0 is in the same unit and broadcasts to that shape.
-    The result has the shape of `value`. Scale 0 (epsilon = infinity) returns the value exactly.
+    The result is epsilon-DP with epsilon = l1_sensitivity / scale for one scale.
 
-    The result is epsilon-DP with epsilon = l1_sensitivity / scale for one scale; `value` stays private.
-    Raises ValueError for a scale that is negative, NaN, infinite or of a different shape, and for a value that is not
-    finite.
-    Source: Dwork & Roth 2014, definition 3.3 and theorem 3.6. The proof covers the last bits of secret noise, not those
-    of seeded noise (Mironov 2012).
+    Parameters
+    ----------
+    value
+        Number or array of any shape, in the caller's unit. Private.
+    scale
+        Scale of the noise, at least 0, in the same unit; it broadcasts to the shape of `value`. Scale 0
+        (epsilon = infinity) returns the value exactly.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    FloatArray
+        The noisy value in the shape of `value`.
+
+    Raises
+    ------
+    ValueError
+        If a scale is negative, NaN, infinite or of a different shape, or a value is not finite.
+
+    Notes
+    -----
+    The proof covers the last bits of secret noise, not those of seeded noise (Mironov 2012).
+
+    References
+    ----------
+    Dwork & Roth 2014, definition 3.3 and theorem 3.6.
     """
     exact, spread = _checked(value, scale, name="scale")
     if isinstance(rng, SecretGenerator):

@@ -72,7 +72,7 @@ def rgb(color: str) -> tuple[int, int, int]:
 
 
 def is_dashed(layer: Layer) -> bool:
-    """True if a layer's lines are dashed. Lines of exact values always are."""
+    """Return True if a layer's lines are dashed. Lines of exact values always are."""
     return layer.dash or layer.role is Role.EXACT
 
 

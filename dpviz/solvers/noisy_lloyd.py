@@ -215,7 +215,7 @@ class LloydBudget:
 
 
 def _count_weight(d: int) -> float:
-    """c = (4 d rho^2)^(1/3), the weight of the count against 1 for each axis."""
+    """C = (4 d rho^2)^(1/3), the weight of the count against 1 for each axis."""
     return math.cbrt(4.0 * d * RHO**2)
 
 

@@ -110,7 +110,6 @@ def pairs_in(box: Box, adjacency: Adjacency, *, alone: bool = False) -> tuple[Pa
     zero as the box goes, and away from the other records. This reveals noise that ignores the width of the box, its
     distance from 0, or the distance between records. `alone` leaves the other records out.
     """
-
     middle = np.tile((box.low + box.high) / 2.0, (RECORDS, 1))
     slanting = np.where(corner(box.d) > 0, box.high, box.low)
     far = np.where(np.abs(box.high) >= np.abs(box.low), box.high, box.low)

@@ -174,7 +174,7 @@ class _Page:
     pace: float = 0.0
 
     def exceeds(self, seconds: float) -> bool:
-        """True if the minimum number of runs for a band takes longer than `seconds`, after the first run."""
+        """Return True if the minimum number of runs for a band takes longer than `seconds`, after the first run."""
         return self.pace * (FEWEST_RUNS - 1) > seconds
 
 

@@ -1,5 +1,6 @@
-"""Morse processing of private mixtures (Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering
-through Dynamical Processing").
+"""Morse processing of private mixtures.
+
+Source: Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering through Dynamical Processing".
 
 A private mixture of many small Gaussians is a landscape. Its minima of f = -p are joined over its transition points
 into a hierarchy. A cut of the hierarchy gives clusters of any shape. Only the mixture costs budget.
