@@ -6,15 +6,17 @@ the parts that differ. An instance is one drawing of the page; fragments keep it
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar
 
-import numpy as np
 import streamlit as st
 
-from dpviz.core import Knob, Release, Result, Step, knobs
+from dpviz.accounting.budgets import for_person
+from dpviz.core import Guarantee, Knob, knobs
 from dpviz.plots import Scene
 from dpviz.stories import View
-from dpviz.stories.center_facts import allowed, not_established
+from dpviz.stories.center_facts import not_established
+from dpviz.stories.label import NOT_PROVED, both_limits
 from dpviz.stories.method import AnyMethod, Page, RunClass
 from dpviz.tools.audit import page as audit_page
 from dpviz.tools.many_runs import page as many_runs
@@ -26,7 +28,7 @@ from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import DEFAULT, DataCatalog
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import LiveState
-from dpviz.ui.runs import Noise, RunRequest, run_method
+from dpviz.ui.runs import Noise, RunRequest, guarantee_of, run_method
 from dpviz.ui.show import Screen, Slider, unreleased
 
 # The parameter that the slider moves.
@@ -110,11 +112,28 @@ class MethodPage:
         """Return the fields of a run that only the page chooses, such as the record that is looked at."""
         return {}
 
+    def guarantees(self) -> Callable[[float], Guarantee]:
+        """Return a function from a value of the slider to one record's guarantee, which follows from public inputs."""
+        return lambda value: guarantee_of(self.request(value), self.frame.dataset.box)
+
     def note(self) -> Callable[[float], str]:
-        """Return a function that puts the meaning of a slider's value into words."""
-        if self.frame.dataset.bounds_from_data:
+        """Return a function that states both guarantees' limits on an attacker at a value of the slider.
+
+        The limits are for all rows of a person.
+        """
+        dataset = self.frame.dataset
+        if dataset.bounds_from_data:
             return not_established
-        return allowed if self._is_proved() else unproved
+        at = self.guarantees()
+
+        def limits(value: float) -> str:
+            try:
+                return both_limits(for_person(at(value), dataset.rows_per_person))
+            # The method does not run, and the picture's place shows the reason.
+            except ValueError:
+                return f"{NOT_PROVED}."
+
+        return limits
 
     def draw_slider(self) -> float:
         """Read the privacy slider of the stage, and return its value."""
@@ -190,8 +209,9 @@ class MethodPage:
         if self.method.has_start:
             self.values["start_seed"] = state.value(frame.START_SEED)
         self.draw_look()
-        note, rows = self.note(), max(self.frame.dataset.rows_per_person, 1)
-        self.meaning = lambda epsilon: note(rows * epsilon)
+        self.read_look()
+        # The picture follows each step of the slider, so each note is written once.
+        self.meaning = cache(self.note())
         with page.stage:
             self.draw_stage()
         with page.more_pictures:
@@ -248,21 +268,3 @@ class MethodPage:
             return None if unreleased(self.frame, request) else run_method(request, self.frame.source, self.noise)
         except ValueError:
             return None
-
-    def _is_proved(self) -> bool:
-        """Return True if a limit is proved with these knobs; a run on no records has the guarantee of every run."""
-        box = self.frame.dataset.box
-        try:
-            params = self.params(float(self.budget.default or 1.0))
-            result: Result[Release, Step] = self.method.fit(
-                np.empty((0, box.d)), box, params, rng=np.random.default_rng(0)
-            )
-        # The method does not run, and the picture's place shows the reason.
-        except ValueError:
-            return False
-        return result.guarantee.proved is not None
-
-
-def unproved(_: float) -> str:
-    """Return the note that a method comes without a proof, whatever its epsilon."""
-    return "No limit is proved of this method as it is set."

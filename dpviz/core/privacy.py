@@ -91,6 +91,10 @@ class Claim:
         delta = f", δ = {ceiled(self.delta)}" if self.delta else ""
         return f"ε = {ceiled(self.epsilon)}{per}{delta}, {self.adjacency.value}"
 
+    def odds(self, distance: float = 1.0) -> float:
+        """Return `attacker_odds` of the claim; `distance` separates two places if epsilon is per distance."""
+        return attacker_odds(self.epsilon * (distance if self.per_distance else 1.0), self.delta)
+
     @property
     def calibrated_delta(self) -> float:
         """Return the delta that this run's noise is calibrated for: not a guarantee if it follows a noisy number."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from statistics import median
 
 import numpy as np
@@ -59,16 +59,9 @@ RANDOM = 1.0 / math.sqrt(12.0)
 COST = Figure("cost", "× k-means'", "the cost is more than", mark=1.0, mark_name="k-means")
 
 
-# Cached, because a slider shows it for each of its values whenever it is drawn. It follows from ε alone.
-@lru_cache(256)
 def allowed(epsilon: float) -> str:
-    """Say what a proved epsilon allows an attacker."""
+    """State the limit of a proved ε without δ on an attacker."""
     return attacker(attacker_odds(epsilon))
-
-
-def stated(epsilon: float) -> str:
-    """Say what a stated epsilon would allow if a different one is proved."""
-    return f"{attacker(attacker_odds(epsilon), 'As claimed')} What is proved stands under Guarantee."
 
 
 def not_established(_: float) -> str:
@@ -274,7 +267,7 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     if proved is None or proved.adjacency is Adjacency.REPLACE:
         return ()
     double = under_replace(proved)
-    one, two = attacker_odds(proved.epsilon, proved.delta), attacker_odds(double.epsilon, double.delta)
+    one, two = proved.odds(), double.odds()
     why = (
         f"{limit(one)}: could someone tell whether you took part? {limit(two)}: could someone who knows you took part "
         "tell which of two answers you gave? The second is easier."

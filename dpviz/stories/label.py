@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from dpviz.accounting import sums
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, attacker_odds
+from dpviz.core import Account, Adjacency, Claim, Event, Guarantee
 from dpviz.core.limits import DIGITS
 from dpviz.plots import Measure
 from dpviz.stories.panel import at_most, attacker, ceiled, chance_limit, floored, limit
@@ -161,7 +161,7 @@ def odds_measure(claim: Claim | None, length: float = 1.0) -> Measure | None:
     """Return the limit of a proved claim on an attacker, times in 100; None without a claim."""
     if claim is None:
         return None
-    percent = _percent(claim, length)
+    percent = claim.odds(length)
     return Measure(percent, limit(percent))
 
 
@@ -264,7 +264,7 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
     claimed = proved is None and math.isfinite(stated.epsilon)
     apart: tuple[tuple[str, str], ...] = ()
     if proved is not None and proved.per_distance:
-        apart = tuple((words, at_most(_percent(proved, length))) for length, words in contents.distances)
+        apart = tuple((words, at_most(proved.odds(length))) for length, words in contents.distances)
     caveats: tuple[str, ...] = ()
     if guarantee.differs:
         caveats = (DIFFERS.format(guarantee.differs, "" if proved is None else OURS),)
@@ -334,12 +334,12 @@ def both_limits(guarantee: Guarantee) -> str:
     """State the limits of the stated and the proved guarantee on an attacker in one sentence that names both."""
     stated, proved = guarantee.published, guarantee.proved
     if stated is None:
-        return f"{NOT_PROVED}, and none is claimed." if proved is None else attacker(_percent(proved))
+        return f"{NOT_PROVED}, and none is claimed." if proved is None else attacker(proved.odds())
     if proved is None:
-        return f"{NOT_PROVED}. The claim, ε = {ceiled(stated.epsilon)}, would mean {at_most(_percent(stated))}."
+        return f"{NOT_PROVED}. The claim, ε = {ceiled(stated.epsilon)}, would mean {at_most(stated.odds())}."
     if ceiled(stated.epsilon) == ceiled(proved.epsilon):
-        return attacker(_percent(proved))
-    return f"{attacker(_percent(proved), 'Proved')} Claimed: {at_most(_percent(stated))}."
+        return attacker(proved.odds())
+    return f"{attacker(proved.odds(), 'Proved')} Claimed: {at_most(stated.odds())}."
 
 
 def written(label: Label) -> dict[str, Any]:
@@ -372,7 +372,7 @@ def _statement(title: str, guarantee: Guarantee, contents: Contents, of: str) ->
     length = distance[0] if distance else 1.0
     # A claim without a limit needs no proof.
     claimed = title == "Claimed" and math.isfinite(claim.epsilon)
-    words = at_most(_percent(claim, length))
+    words = at_most(claim.odds(length))
     return Statement(
         title=f"{title}{of}",
         numbers=numbers_of(claim, distance),
@@ -388,7 +388,3 @@ def _unit(guarantee: Guarantee) -> str:
 
 def _epsilon(claim: Claim, length: float) -> float:
     return claim.epsilon * (length if claim.per_distance else 1.0)
-
-
-def _percent(claim: Claim, length: float = 1.0) -> float:
-    return attacker_odds(_epsilon(claim, length), claim.delta)

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpviz.core import FloatArray, attacker_odds, frozen
+from dpviz.core import FloatArray, frozen
 from dpviz.plots import RELEASED, Frame, Kind, Layer, Scene, rows_at
 from dpviz.stories.center_facts import cost_ratio
 from dpviz.stories.panel import Fact, Sentence, at_most, ceiled, number
@@ -98,7 +98,7 @@ def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
 
 def _odds(run: Any) -> str:
     proved = run.result.guarantee.proved
-    return "no limit established" if proved is None else at_most(attacker_odds(proved.epsilon, proved.delta))
+    return "no limit established" if proved is None else at_most(proved.odds())
 
 
 def _ratio(run: Any) -> float:

@@ -7,7 +7,7 @@ run: how much the method found, and how often an attacker can be right, if that 
 import math
 from enum import Enum
 
-from dpviz.core import Claim, attacker_odds
+from dpviz.core import Claim
 from dpviz.core.limits import number
 from dpviz.stories.panel import WHOLE_LIMIT
 
@@ -50,7 +50,7 @@ def doubt_left(claim: Claim | None, length: float = 1.0) -> Doubt:
     """Return the doubt that a proved claim leaves; None is no claim. An ε per distance is read for `length`."""
     if claim is None:
         return Doubt.UNPROVED
-    odds = attacker_odds(claim.epsilon * (length if claim.per_distance else 1.0), claim.delta)
+    odds = claim.odds(length)
     if odds > WHOLE_LIMIT:
         return Doubt.GONE
     return Doubt.HIDDEN if odds <= HIDDEN_LIMIT else Doubt.ROOM if odds <= ROOM_LIMIT else Doubt.LITTLE

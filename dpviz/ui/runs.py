@@ -10,15 +10,17 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import streamlit as st
 
+from dpviz.accounting.budgets import price_of
 from dpviz.core import (
     AnyAlgorithm,
     Ball,
+    Box,
     CentersRelease,
     FloatArray,
     Guarantee,
@@ -148,12 +150,12 @@ class _Latest:
     n_secret_runs: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class _Work:
     """Work whose answer `key` alone decides: caches hash the key and nothing else."""
 
     key: tuple[Hashable, ...]
-    make: Callable[[], Any]
+    make: Callable[[], Any] = field(compare=False)
 
 
 def words_of(source: Source) -> Words:
@@ -200,6 +202,19 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
     shared = not secret and not source.own
     run: AnyRun = _shared(_Work(("run", kind.__qualname__, *key), put_together)) if shared else put_together()
     return replace(run, **request.fields) if request.fields else run
+
+
+def guarantee_of(request: RunRequest, box: Box) -> Guarantee:
+    """Return the guarantee of a run for one record, which is the same for all records. Raises ValueError as the run."""
+    key = (request.algorithm.name, scalars(request.params), fingerprint(box.low), fingerprint(box.high))
+    return _guarantee(_Work(key, lambda: price_of(request.algorithm.fit, box, request.params)[0]))
+
+
+# One page's slider has about 40 values.
+@lru_cache(maxsize=1024)
+def _guarantee(work: _Work) -> Guarantee:
+    made: Guarantee = work.make()
+    return made
 
 
 def _key_of(request: RunRequest, source: Source, noise: Noise) -> tuple[Hashable, ...]:

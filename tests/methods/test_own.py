@@ -71,7 +71,7 @@ def drawn(name):
     found = {"title": shown.title, "errors": shown.error, "exceptions": shown.exception}
     slider = "".join(str(each.proto) for each in shown.get("bidi_component"))
     return {what: [each.value for each in all_] for what, all_ in found.items()} | {
-        "odds": "An attacker is right" in slider, "unproved": "No limit is proved" in slider}
+        "odds": "An attacker is right" in slider, "unproved": "No limit is established" in slider}
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def test_the_attack_is_drawn_and_said(open_page, ready, what):
     assert {job.arguments[0].record for _, job in ready} == {4}
     # The limit beside the slider is on the same screen as a record that was found: each states its subject.
     (slider,) = page.sliders.values()
-    assert all(note.startswith("In the picture's noisy release: an attacker") for note in slider["notes"])
+    assert all(note.startswith("The picture's noisy release: An attacker") for note in slider["notes"])
     assert ("No limit holds for this attack" in captions) == (what != "noisy")
     (other,) = open_page(FIRST, **SMALL, tab="runs").sliders.values()
     assert all(note.startswith("An attacker") for note in other["notes"])

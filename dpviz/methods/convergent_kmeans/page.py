@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import FloatArray, Knob, attacker_odds, knobs, unit_records
+from dpviz.core import FloatArray, Knob, knobs, unit_records
 from dpviz.method_page import MethodPage, under
 from dpviz.methods.convergent_kmeans import METHOD, attack
 from dpviz.methods.convergent_kmeans.algorithm import Params
@@ -16,7 +16,6 @@ from dpviz.methods.convergent_kmeans.family import METHODS, no_budget
 from dpviz.methods.convergent_kmeans.run import count_noise, variation
 from dpviz.stories import center_facts, outcomes
 from dpviz.stories.method import AnyMethod, RunClass
-from dpviz.stories.panel import attacker
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
 from dpviz.tools.two_worlds.page import WorldsTab
@@ -112,11 +111,6 @@ def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
     return tuple((field, replace(knob, name=f"{method}_{field}")) for field, knob in pairs)
 
 
-def attacker_of_picture(epsilon: float) -> str:
-    """Say what a proved epsilon allows an attacker of the picture's own release while a different one is attacked."""
-    return attacker(attacker_odds(epsilon), "In the picture's noisy release")
-
-
 class ConvergentKMeansPage(MethodPage):
     """The page of convergent k-means: both of its modes, side by side too, and every baseline of its family."""
 
@@ -170,10 +164,12 @@ class ConvergentKMeansPage(MethodPage):
         """Return the function that describes a value of the slider in words."""
         if self.mode == "lloyd":
             return no_budget
-        if self.values["start"] == "records" or self.frame.source.dataset.bounds_from_data:
+        if self.values["start"] == "records":
             return center_facts.not_established
-        attacked = not self.frame.public and state.value(TAB) == "attack"
-        return attacker_of_picture if attacked else center_facts.allowed
+        limits = super().note()
+        if self.frame.public or state.value(TAB) != "attack":
+            return limits
+        return lambda epsilon: f"The picture's noisy release: {limits(epsilon)}"
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link."""

@@ -15,8 +15,7 @@ from dpviz.methods.dpm.algorithm import Shares
 from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
 from dpviz.methods.dpm.charts import ManyCuts, strips, tree_chart
 from dpviz.methods.dpm.layers import PICK
-from dpviz.methods.dpm.run import DPMRun, allowed, unproved
-from dpviz.stories import center_facts
+from dpviz.methods.dpm.run import DPMRun
 from dpviz.stories.panel import number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
@@ -151,13 +150,6 @@ class DPMPage(MethodPage):
     def fields(self) -> dict[str, Any]:
         """Return the subset that the strips and the picture look into."""
         return {"chosen": self.node}
-
-    def note(self) -> Callable[[float], str]:
-        """Return the function that describes a value of the slider in words."""
-        dataset = self.frame.source.dataset
-        if dataset.bounds_from_data:
-            return center_facts.not_established
-        return unproved if self.values["calibration"] == "published" and dataset.d > 1 else allowed
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link, and remember the subset that it and the picture have shown."""

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose, gaussian_sigma
-from dpviz.core import Box, Budget, ByteArray, FloatArray, IntArray, Result, attacker_odds
+from dpviz.core import Box, Budget, ByteArray, FloatArray, IntArray, Result
 from dpviz.methods.dpm import layers, uncertainty
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, PlanStep, SplitTrace, Step, TreeRelease
 from dpviz.methods.dpm.algorithm.centers import ball_shares, is_twice
@@ -27,7 +27,6 @@ from dpviz.stories.outcomes import Outcome
 from dpviz.stories.panel import (
     Fact,
     Sentence,
-    attacker,
     chance_limit,
     cluster_names,
     counted,
@@ -84,16 +83,6 @@ RELEASED = {
 DOUBTED = "How often noise would not make a gap look so deep that is only what chance leaves, as where clusters touch."
 TURN = "Drag the box to turn it, or set the angles under Axes. "
 LOOK = "Click a cut to look into it below."
-
-
-def allowed(epsilon: float) -> str:
-    """Say what a proved epsilon allows an attacker; delta is too small to show."""
-    return attacker(attacker_odds(epsilon))
-
-
-def unproved(_: float) -> str:
-    """Say that the published claim is not proved."""
-    return "No limit is established for two or more features: lemma 1 of the paper is false there."
 
 
 def _format_chance(chance: float) -> str:

@@ -1,7 +1,7 @@
 """Morse processing's page: move ε, and watch a private mixture's landscape, its hierarchy and its clusters change."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -12,7 +12,6 @@ from dpviz.method_page import MethodPage, under
 from dpviz.methods.morse import METHOD
 from dpviz.methods.morse.charts import RIGHT, SKETCHES, WAYS, AgreementRuns, ari_chart, lanes, run_many
 from dpviz.methods.morse.run import LandscapeLook
-from dpviz.stories import center_facts
 from dpviz.stories.panel import number
 from dpviz.tools.many_runs import page as many_runs
 from dpviz.tools.two_worlds import page as two_worlds
@@ -92,12 +91,6 @@ class MorsePage(MethodPage):
     def count(self) -> Knob:
         """Return the knob of k, which is below the picture."""
         return self.frame.source.suited(self.knobs["n_clusters"])
-
-    def note(self) -> Callable[[float], str]:
-        """Return the spoken meaning of a value of the slider."""
-        if self.frame.source.dataset.bounds_from_data:
-            return center_facts.not_established
-        return center_facts.stated if self.values["calibration"] == "published" else center_facts.allowed
 
     def link(self, epsilon: float) -> list[tuple[str, str]]:
         """Return the page's part of the link."""

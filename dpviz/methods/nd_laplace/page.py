@@ -225,9 +225,10 @@ class NDLaplacePage(MethodPage):
 
     def note(self) -> Callable[[float], str]:
         """Return the function that describes a level within the radius in words; drawing again costs twice."""
-        if self.frame.source.dataset.bounds_from_data:
+        dataset = self.frame.source.dataset
+        if dataset.bounds_from_data:
             return not_established
-        factor = 2.0 if self.values["domain"] == "redraw" else 1.0
+        factor = max(dataset.rows_per_person, 1) * (2.0 if self.values["domain"] == "redraw" else 1.0)
         apart = f"Two places {self.look.radius_words} apart"
         return lambda level: attacker(attacker_odds(factor * level), apart)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.baselines.source_target_rivals import ABSENT
-from dpviz.core import Ball, Box, Knob, Labels, Points, knobs
+from dpviz.core import Ball, Box, Guarantee, Knob, Labels, Points, knobs
 from dpviz.data import Dataset
 from dpviz.data.target_pairs import (
     DEFAULT_TARGETS,
@@ -23,12 +23,11 @@ from dpviz.data.target_pairs import (
 )
 from dpviz.method_page import MethodPage, under
 from dpviz.methods.source_target import METHOD, charts, one_record
-from dpviz.methods.source_target.algorithm import Params
+from dpviz.methods.source_target.algorithm import Params, guarantees
 from dpviz.methods.source_target.charts import METHODS, N_PRIVATE, CostQuestion, Costs
 from dpviz.methods.source_target.layers import PICK, thinning
 from dpviz.methods.source_target.one_record import SourceChange
-from dpviz.methods.source_target.run import allowance, unit_of_cost
-from dpviz.stories import center_facts
+from dpviz.methods.source_target.run import unit_of_cost
 from dpviz.stories.panel import ceiled, counted, floored, number
 from dpviz.stories.recipe import TargetSpread
 from dpviz.tools.many_runs import page as many_runs
@@ -254,12 +253,9 @@ class SourceTargetPage(MethodPage):
         spread = self.targets.spread
         return RunRequest(METHOD, METHOD.run, self.params(epsilon), fields=self.fields(), spread=spread)
 
-    def note(self) -> Callable[[float], str]:
-        """Return a function that states both guarantees' limits on an attacker at a value of the slider."""
-        source = self.frame.source
-        if source.dataset.bounds_from_data:
-            return center_facts.not_established
-        return allowance(words_of(source), self.params(float(state.value(self.budget))))
+    def guarantees(self) -> Callable[[float], Guarantee]:
+        """Return a function from ε or ρ to one record's guarantee; the coreset is found once for all values."""
+        return guarantees(self.frame.source.dataset.box, self.params(float(state.value(self.budget))))
 
     def draw_slider(self) -> float:
         """Draw the slider of ε or ρ; deployments are known for ε alone."""

@@ -135,7 +135,7 @@ def promise(guarantees: Sequence[Guarantee | None], adjacency: str, *, bounds_pu
         return Promise(EpsilonMeaning.DISTANCE, none)
     if known.adjacency is not Adjacency[adjacency.upper()]:
         return Promise(EpsilonMeaning.OTHER, none)
-    odds = [None if each is None else attacker_odds(each.epsilon, each.delta) for each in proofs]
+    odds = [None if each is None else each.odds() for each in proofs]
     return Promise(EpsilonMeaning.SAME, tuple(odds))
 
 

@@ -214,11 +214,11 @@ def allowed(claim: Claim, operation: str, distance: float = 0.0) -> float:
     if operation not in offered(claim, 1):
         raise ValueError(f"The operation was {operation!r}, but this claim covers {', '.join(offered(claim, 1))} only.")
     if claim.per_distance:
-        return attacker_odds(claim.epsilon * distance)
+        return claim.odds(distance)
     if operation != MOVE or claim.adjacency is Adjacency.REPLACE:
-        return attacker_odds(claim.epsilon, claim.delta)
+        return claim.odds()
     doubled = under_replace(claim)
-    odds = attacker_odds(doubled.epsilon, doubled.delta)
+    odds = doubled.odds()
     if doubled.rho is not None:
         odds = min(odds, attacker_odds(zcdp_epsilon(doubled.rho, claim.delta), claim.delta))
     return odds

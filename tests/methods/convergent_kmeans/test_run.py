@@ -12,9 +12,8 @@ from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.methods.convergent_kmeans.run import HEADLINES, PUBLIC_HEADLINES
 from dpviz.plots import Audience, Kind
 from dpviz.solvers import nonprivate_kmeans
-from dpviz.stories import center_facts
 from dpviz.stories.centers import Blur, Placement
-from dpviz.stories.label import label_of
+from dpviz.stories.label import both_limits, label_of
 from dpviz.stories.panel import number, odds
 from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
 from tests.stories.marks import chart_of
@@ -75,7 +74,7 @@ def test_odds_follow_the_formula(tell, epsilon):
         f"at most {math.ceil(p)} in 100" if p <= 99 else "over 99 in 100: almost no protection" for p in percents
     )
     assert label_of(told.result.guarantee, told.contents()).proved.odds == once
-    assert f" {re.search(r'[0-9]+', once)[0]} times in 100" in center_facts.allowed(epsilon)
+    assert f" {re.search(r'[0-9]+', once)[0]} times in 100" in both_limits(told.guarantee)
     assert value(told.risk(), "Which of two answers you gave") == twice
 
 
