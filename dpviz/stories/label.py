@@ -330,6 +330,17 @@ def numbers_of(claim: Claim, distance: tuple[float, str] | None = None) -> str:
     return text + (f" (ρ = {ceiled(claim.rho)})" if claim.rho is not None else "")
 
 
+def person_words(guarantee: Guarantee) -> str:
+    """Return the sentence beside a comparison that changes one row of a person; "" if a person has one row."""
+    if guarantee.rows == 1:
+        return ""
+    limits = numbers_of(guarantee.proved) if guarantee.proved is not None else "nothing is proved"
+    return (
+        f"One row changes here, and the limit is for one row. For all rows of a person, at most {guarantee.rows:,}: "
+        f"{limits}."
+    )
+
+
 def both_limits(guarantee: Guarantee) -> str:
     """State the limits of the stated and the proved guarantee on an attacker in one sentence that names both."""
     stated, proved = guarantee.published, guarantee.proved

@@ -10,6 +10,7 @@ from dpviz.tools.two_worlds import page as two_worlds_page
 from dpviz.ui import asking
 from dpviz.ui.asking import Answers
 from tests.pages.conftest import typed
+from tests.pages.test_release_step import BOUNDS, CSV
 
 TABS = {
     "convergent_kmeans": ("tab", {"n": "60"}),
@@ -173,3 +174,16 @@ def test_one_s_own_records_are_compared_with_the_noise_of_teaching_runs(upload, 
         seeds.append({job.arguments[3][0] for job in runs})
         ready.clear()
     assert seeds[0] == seeds[1] == {112}, "the page's seed: for the curator alone, and never a release"
+
+
+@pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize(("name", "link"), [("convergent_kmeans", {"tab": "worlds"}), ("audit", {"neighbors": "own"})])
+def test_a_comparison_of_one_row_states_the_limit_of_one_row_and_of_a_person(upload, link):
+    page = typed(upload(CSV, n_world_runs="100", audited="dplloyd", **link), BOUNDS)
+    before = captions(page)
+    page.set("number_input", "Rows of one person, at most", 4)
+    said = "One row changes here, and the limit is for one row. For all rows of a person, at most 4: ε = 4."
+    assert said in captions(page)
+    assert said not in before
+    if "tab" in link:
+        assert "the guarantee allows at most 74 in 100" in sentence(page)

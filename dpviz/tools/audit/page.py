@@ -10,12 +10,13 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
+from dpviz.accounting.budgets import for_person
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.audit import Batch, Outcomes
 from dpviz.core import Adjacency, Confidential, Knob
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, scene_hash
-from dpviz.stories.label import BOX, CURATOR, NOBODY, Contents, described, label_of, promise, protected
+from dpviz.stories.label import BOX, CURATOR, NOBODY, Contents, described, label_of, person_words, promise, protected
 from dpviz.stories.method import SHORT, Page
 from dpviz.stories.panel import ceiled, number
 from dpviz.stories.recipe import Calls, calls_excerpt
@@ -163,6 +164,7 @@ def draw_audit() -> None:
         with page.card:
             panel.side(panel.guarantee(claims))
             st.html(panel.details(claims))
+            st.caption(_person_words(page, question, pairs[0]))
             target = method_address(pairs[0].key)
             if target is not None:
                 st.markdown(f"[{state.plain(pairs[0].title)} in this mode]({target})")
@@ -438,10 +440,16 @@ def keep_on_screen(
     """Keep the screen's contents for export. The public has no scenes of real records."""
     public = page.public
     own = (files.CURATOR,) if question.is_own else ("Worlds that were made up: nothing in them is secret.",)
-    notes = (promise(case.guarantee), *((files.PUBLIC,) if public else own))
+    one_row = _person_words(page, question, case)
+    notes = tuple(filter(None, (promise(case.guarantee), *((files.PUBLIC,) if public else own), one_row)))
     view = tuple(scene.public() for scene in scenes) if public else scenes
     guarantees = () if public and question.is_own else (described(case.guarantee),)
     keep(ChartScreen(page.source, view, public, parts, notes, code_of(page, question), guarantees))
+
+
+def _person_words(page: PageFrame, question: AuditQuestion, case: AuditCase) -> str:
+    """Return `person_words` for an audit of the page's own records."""
+    return person_words(for_person(case.guarantee, page.dataset.rows_per_person)) if question.is_own else ""
 
 
 def code_of(page: PageFrame, question: AuditQuestion) -> Calls:

@@ -14,6 +14,7 @@ from dpviz.attacks import HeldOutScore, held_out_score
 from dpviz.core import Event, Guarantee, Knob, Points
 from dpviz.plots import Scene
 from dpviz.stories import View
+from dpviz.stories.label import person_words
 from dpviz.stories.method import Cloud
 from dpviz.tools.two_worlds import worlds as two_worlds
 from dpviz.tools.two_worlds.worlds import (
@@ -210,7 +211,7 @@ def _worlds(frame: PageFrame, tab: WorldsTab, change: Change, noise: Noise, view
         asking.after_picture(_WAIT)
         st.caption(NO_RUN)
         return
-    dataset, guarantee = frame.dataset, result.guarantee
+    dataset, guarantee = frame.dataset, result.guarantee.of_row
     pair = two_worlds.neighbors(dataset.points, dataset.box, change)
     question = WorldsQuestion(method.algorithm.name, scalars(method.params), change, method.params)
     answer = find(frame, question, int(state.value(RUNS)), result.events, guarantee, noise)
@@ -220,7 +221,8 @@ def _worlds(frame: PageFrame, tab: WorldsTab, change: Change, noise: Noise, view
         odds = two_worlds.odds_of(guarantee, change, method.params, dataset.box, pair, answer.noise_limit)
         st.markdown(f"**{two_worlds.sentence(answer.score, odds.most)}**")
         remarks = two_worlds.remarks(odds, planned=tab.planned)
-        st.caption(" ".join((two_worlds.interval_words(answer.score), *remarks)))
+        remarks = (two_worlds.interval_words(answer.score), *remarks, person_words(result.guarantee))
+        st.caption(" ".join(filter(None, remarks)))
     near = tab.radius is None and state.value(LOOK) == "near"
     scene = cloud_scene(answer.clouds, pair, change, tab.what, words_of(frame.source), view, near=near)
     follow_click(frame, live(scene, key="worlds", height=HEIGHT), "worlds")
