@@ -36,7 +36,7 @@ from dpviz.core import (
 from dpviz.data import Dataset
 from dpviz.methods import ALGORITHMS, BROKEN, WRONG, MethodLike, beside, find
 from dpviz.plots import Figure
-from dpviz.runs import notices_of, on_data, records_of
+from dpviz.runs import notices_of, on_data, records_of, with_rows
 from dpviz.stories.charts import roc_scene
 from dpviz.stories.label import AUDITED, ceiled_two, floored_two
 from dpviz.stories.method import Method
@@ -45,7 +45,7 @@ from dpviz.tools.audit.runs import worst
 from dpviz.tools.audit.table import VIOLATION, verdict
 from dpviz.tools.compare.frontier import frontier, series_of
 from dpviz.tools.sweep import DEFAULT_K, Bar, Progress, Seeds, build_table, expand_grid, run_sweep
-from dpviz.tools.trials import OK, referenced
+from dpviz.tools.trials import OK, Row, referenced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,13 +114,15 @@ class Comparison(Confidential):
     feature_names: tuple[str, ...] = ()
     # Notes on reading and clipping the data, and on what was left out.
     nonprivate_notices: tuple[str, ...] = ()
+    # Rows of one person, at most. `rows` states guarantees for one row.
+    rows_per_person: int = 1
 
     def __repr__(self) -> str:
-        """Return methods and features in a line, with a hint at notices about the data, and nothing exact."""
+        """Return methods, features and rows per person in a line, with a hint at notices, and nothing exact."""
         hint = "; on reading, left-out columns and clipping, see nonprivate_notices" if self.nonprivate_notices else ""
-        return (
-            f"<Comparison of {', '.join(self.names.values())} on {', '.join(self.feature_names)}: curator only{hint}>"
-        )
+        rows = f", at most {self.rows_per_person} rows per person" if self.rows_per_person > 1 else ""
+        methods, features = ", ".join(self.names.values()), ", ".join(self.feature_names)
+        return f"<Comparison of {methods} on {features}{rows}: curator only{hint}>"
 
     def table(self) -> "pd.DataFrame":
         """Return each method's cost at each ε, × the cost without privacy: the median of its runs and the middle 90 %.
@@ -165,6 +167,7 @@ def compare(
     epsilon: float | Sequence[float] = (0.3, 1.0, 3.0),
     seeds: int | Sequence[int] = 30,
     n_clusters: int = DEFAULT_K,
+    rows_per_person: int = 1,
     jobs: int = 1,
 ) -> Comparison:
     """Run several methods on the same records at each ε with each noise seed, and return their costs side by side.
@@ -173,6 +176,8 @@ def compare(
     - `epsilon`: one ε or several.
     - `seeds`: number of noise seeds, or the seeds. Anyone can repeat such noise, so publish no part of a comparison.
     - `n_clusters`: public; k for the methods that take one, and for k-means without privacy.
+    - `rows_per_person`: maximum number of rows of one person. The repr and a column of `rows` state it. ε there, and in
+      the figure, is for one row.
     - `jobs`: number of processes; 1 if one of the methods is a function or a module.
 
     For example:
@@ -184,6 +189,7 @@ def compare(
     chunks, dataset = records_of(data, bounds, features, MOST_COMPARED)
     if chunks is not None:
         raise ValueError("data were chunks, but a comparison measures costs on records in memory. Give a sample.")
+    dataset = with_rows(dataset, rows_per_person)
     found = [find(each) for each in ([methods] if isinstance(methods, str | Path) else methods)]
     with beside(found) as own:
         if own and jobs != 1:
@@ -194,9 +200,10 @@ def compare(
             "methods": [each.name for each in found],
         }
         made = run_sweep(expand_grid(grid, seeds if isinstance(seeds, int) else [*seeds]), jobs=jobs)
-    rows = referenced({"": made})[""]
+    rows = _state_rows(referenced({"": made})[""], {HERE: dataset.rows_per_person})
     titles, is_public = {each.name: each.title for each in found}, not dataset.bounds_from_data
-    return Comparison(build_table(rows), titles, is_public, dataset.feature_names, notices_of(dataset))
+    about = titles, is_public, dataset.feature_names, notices_of(dataset), max(dataset.rows_per_person, 1)
+    return Comparison(build_table(rows), *about)
 
 
 def sweep(
@@ -213,7 +220,8 @@ def sweep(
     Costs are exact. Curator only.
 
     - `grid`: lists "methods", "data" and "epsilon" (`dpviz.tools.sweep` has an example of every key). Your own records
-      are `{"records": frame, "bounds": ((0, 0), (10, 10))}`, as `dpviz.run` takes them, with "features" or without.
+      are `{"records": frame, "bounds": ((0, 0), (10, 10))}`, as `dpviz.run` takes them, also with "features". If a
+      person has several rows, `"rows_per_person": 3` adds a column that states it; guarantees are for one row.
     - `seeds`: a number of noise seeds, or a list, or a mapping for "data", "start" and "noise".
     - `resume`: a folder that keeps finished runs. The same call continues there after it was stopped or killed.
     - `jobs`: number of processes. None leaves it to `joblib.parallel_config`, which also names a Dask cluster.
@@ -228,7 +236,15 @@ def sweep(
     if isinstance(grid, Mapping) and isinstance(data := grid.get("data"), list | tuple):
         grid = {**grid, "data": [_with_dataset(each) for each in data]}
     trials = expand_grid(grid, seeds)
-    return build_table(run_sweep(trials, resume, jobs=jobs, progress=Bar() if progress is None else progress))
+    made = run_sweep(trials, resume, jobs=jobs, progress=Bar() if progress is None else progress)
+    given = [(each.source.name, each.source.records) for each in trials]
+    return build_table(_state_rows(made, {name: own.dataset.rows_per_person for name, own in given if own is not None}))
+
+
+def _state_rows(runs: Sequence[Row], rows_by_name: Mapping[str, int]) -> list[Row]:
+    """Add the number of rows per person to the runs on data sets, by name, whose persons have more than one."""
+    more = {name: {"rows_per_person": rows} for name, rows in rows_by_name.items() if rows > 1}
+    return [{**run, **more.get(str(run["data"]), {})} for run in runs]
 
 
 def _with_dataset(entry: Any) -> Any:
@@ -238,7 +254,9 @@ def _with_dataset(entry: Any) -> Any:
     chunks, dataset = records_of(entry["records"], entry.get("bounds"), entry.get("features"), MOST_COMPARED)
     if chunks is not None:
         raise ValueError("records were chunks, but a sweep measures costs on records in memory. Give a sample.")
-    return {**{key: value for key, value in entry.items() if key not in ("bounds", "features")}, "records": dataset}
+    dataset = with_rows(dataset, entry.get("rows_per_person", 1))
+    taken = ("bounds", "features", "rows_per_person")
+    return {**{key: value for key, value in entry.items() if key not in taken}, "records": dataset}
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,7 +414,8 @@ def attack(
         return center_fit_scores(CentersRelease(places), records)
 
     with without_charge():
-        guarantee = on_data(price_of(algorithm.fit, box, parameters)[0], dataset)
+        # The game replaces one row, whatever a person has.
+        guarantee = on_data(price_of(algorithm.fit, box, parameters)[0], replace(dataset, rows_per_person=1))
         rng = np.random.default_rng(seed)
         game = membership_game(release, pair.points, pair.neighbour, score, targets=[record], n_runs=rounds, rng=rng)
     claim = judged(guarantee)

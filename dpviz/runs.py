@@ -86,13 +86,9 @@ def run(
     are missing, cells that are not numbers, and parameters that are not allowed; TypeError for parameters that the
     method does not have.
     """
-    check_rows(rows_per_person)
     algorithm = find(method)
     records, dataset = records_of(data, bounds, features)
-    if rows_per_person > 1:
-        rows = max(rows_per_person, dataset.rows_per_person)
-        caveats = tuple(each for each in dataset.caveats if each != ONE_ROW)
-        dataset = replace(dataset, caveats=caveats, rows_per_person=rows)
+    dataset = with_rows(dataset, rows_per_person)
     parameters = algorithm.make_params(params)
     rng = SecretGenerator() if seed is None else public_rng(seed)
     # Methods that need only sums take chunks.
@@ -109,6 +105,18 @@ def run(
     guarantee = honest(result.guarantee, dataset, secret=seed is None)
     made = run_of(kind, result, parameters, dataset, guarantee)
     return replace(made, title=algorithm.title, nonprivate_reading=notices_of(dataset))
+
+
+def with_rows(dataset: Dataset, rows_per_person: int) -> Dataset:
+    """Return a data set whose persons have at most `rows_per_person` rows, or as many as it states if that is more.
+
+    Raises ValueError for a number below 1.
+    """
+    check_rows(rows_per_person)
+    if rows_per_person == 1:
+        return dataset
+    caveats = tuple(each for each in dataset.caveats if each != ONE_ROW)
+    return replace(dataset, caveats=caveats, rows_per_person=max(rows_per_person, dataset.rows_per_person))
 
 
 def run_of(

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -277,7 +278,19 @@ def test_rows_of_a_person_are_counted_on_the_card_and_in_the_account():
         assert budget.remaining == 1.5
         with pytest.raises(ValueError, match="would bring the releases to epsilon = 7"):
             dpviz.run("dplloyd", data, epsilon=1, rows_per_person=3)
+    asked = {"epsilon": [1.0], "methods": ["dplloyd"]}
+    found = dpviz.compare("dplloyd", data, epsilon=1, seeds=1, rows_per_person=3)
+    swept = dpviz.sweep({**asked, "data": [{"records": data, "rows_per_person": 3}, "blobs"]}, progress=print)
+    assert "at most 3 rows per person" in repr(found)
+    assert found.rows["rows_per_person"].tolist() == [3]
+    assert swept["rows_per_person"].fillna(1).tolist() == [3, 1]
+    # One record is replaced, whatever a person has.
+    both = data, replace(data, rows_per_person=3)
+    row, person = (attack("dplloyd", each, rounds=20, epsilon=1).budget for each in both)
+    assert row == person
     for wrong in (0, True, 1.5):
+        with pytest.raises(ValueError, match="rows_per_person was"):
+            dpviz.compare("dplloyd", data, epsilon=1, seeds=1, rows_per_person=wrong)
         with pytest.raises(ValueError, match="rows_per_person was"):
             dpviz.run("dplloyd", data, epsilon=1, rows_per_person=wrong)
         with pytest.raises(ValueError, match="rows_per_person was"):
