@@ -8,9 +8,9 @@ import pytest
 
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import nd_laplace, randomized_response
-from dpviz.tools.teaching.page.plans import BEFORE, EXERCISES, PLANS, links
+from dpviz.tools.teaching.page.plans import EXERCISES, LINKS, PLANS, links
 
-VALUES = {each.title: each.value for each in EXERCISES}
+VALUES = {each.title: float(each.value) for each in EXERCISES}
 
 
 @pytest.mark.parametrize("minutes", PLANS)
@@ -23,6 +23,7 @@ def test_a_plan_fills_its_time_and_begins_and_ends_with_the_quiz(minutes):
 
 def test_what_a_teacher_says_is_three_short_sentences():
     for step in {step.title: step for steps in PLANS.values() for step in steps}.values():
+        assert len(step.say) == 3
         for sentence in step.say:
             assert sentence[-1] in ".?"
             assert not re.search(r"[.?!] ", sentence)
@@ -33,7 +34,7 @@ def test_a_link_takes_more_parameters():
     for link in links():
         assert link.set(size="projector", hide="data").count("?") == 1
         assert link.set() == link.address
-    assert BEFORE.set(hide="data,seeds") == "quiz?hide=answers,data,seeds"
+    assert LINKS["before"].set(hide="data,seeds") == "quiz?hide=answers,data,seeds"
 
 
 def test_solutions_are_those_of_independent_sums():
@@ -65,7 +66,6 @@ def test_solutions_are_those_of_independent_sums():
 
 def test_every_number_is_in_its_solution():
     for each in EXERCISES:
-        if not math.isnan(each.value):
-            assert (
-                f"{each.value:,.3g}".rstrip("0").rstrip(".") in each.solution or f"{each.value:,.0f}" in each.solution
-            )
+        value = VALUES[each.title]
+        if not math.isnan(value):
+            assert f"{value:.3g}" in each.solution or f"{value:,.0f}" in each.solution

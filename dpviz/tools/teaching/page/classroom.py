@@ -21,7 +21,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -86,7 +86,7 @@ class Asked:
     # Name, unique in a room.
     name: str
     words: str
-    choices: tuple[str, ...]
+    choices: Sequence[str]
     solve: Callable[[], tuple[int, str]]
 
 
@@ -135,7 +135,7 @@ STEPS = (
                 Asked(
                     name,
                     chapter.question.words,
-                    tuple(each.words for each in chapter.question.ranges),
+                    [each.words for each in chapter.question.ranges],
                     partial(_solve_chapter, name),
                 ),
             ),

@@ -1,22 +1,25 @@
 """The page for teachers: plans with links that set every control, wrong ideas, exercises, a live class, stills."""
 
 import math
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
+from typing import Any
 from urllib.parse import parse_qsl
 
 import numpy as np
 import streamlit as st
 
+from dpviz.assets import text
 from dpviz.core import Knob, attacker_odds
 from dpviz.mechanisms import estimated_share, perturbation_area
 from dpviz.methods import CATALOGUE
 from dpviz.plots import svg
 from dpviz.stories.glossary import pieces, topics
 from dpviz.stories.method import LEARN, Page
-from dpviz.stories.panel import limit, number
+from dpviz.stories.panel import limit
 from dpviz.tools.compare.document import Document, Heading, Pairs, TableBlock, pdf
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page.quiz import leavers_value
@@ -25,9 +28,6 @@ from dpviz.ui.frame import words_page
 from dpviz.ui.home import THUMBNAILS, still, thumbnail_address
 from dpviz.ui.live import wrap
 from dpviz.ui.server.served import served
-
-_KMEANS = "convergent_kmeans?data=blobs&n=2000&start_seed=5&noise_seed=112"
-_DPM = "dpm?data=blobs&n=5000&noise_seed=112"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,63 +42,8 @@ class TeachLink:
         """Return the URL with more parameters; an existing list is extended."""
         page, _, query = self.address.partition("?")
         found = dict(parse_qsl(query))
-        found |= {name: ",".join(filter(None, (found.get(name), text))) for name, text in more.items()}
-        return "?".join(filter(None, (page, "&".join(f"{name}={text}" for name, text in found.items()))))
-
-
-BEFORE = TeachLink("Ten questions, without the answers", "quiz?hide=answers", "Question 1 of 10")
-QUIZ = TeachLink("Ten questions", "quiz", "Question 1 of 10")
-PUBLIC = TeachLink(
-    "What the public sees", f"{_KMEANS}&epsilon=1.0&audience=public", "Noise hardly moves the five centers"
-)
-MUCH = TeachLink(
-    "ε = 5: accurate, and hardly private",
-    f"{_KMEANS}&epsilon=5.0",
-    "An attacker could be right over 99 in 100: almost no protection",
-)
-LITTLE = TeachLink("ε = 0.1: private, and far off", f"{_KMEANS}&epsilon=0.1", "An attacker is right at most 53 in 100")
-WORLDS = TeachLink(
-    "Two worlds that differ in one record",
-    f"{_KMEANS}&epsilon=1.0&tab=worlds",
-    "An attacker is right at most 74 in 100",
-)
-ATTACK = TeachLink("The attack on exact centers", f"{_KMEANS}&mode=published&tab=attack", "claimed and not established")
-BOTH = TeachLink("Published mode: what is claimed, what is proved", f"{_KMEANS}&mode=published", "not established")
-CROWD = TeachLink(
-    "ε = 1 with 20,000 records",
-    "convergent_kmeans?data=blobs&n=20000&epsilon=1.0",
-    "An attacker is right at most 74 in 100",
-)
-CUTS = TeachLink("DPM at ε = 1", f"{_DPM}&epsilon=1.0", "Four cuts through empty space find all five clusters.")
-FEW_CUTS = TeachLink("DPM at ε = 0.1", f"{_DPM}&epsilon=0.1", "one of the five clusters is lost")
-SENDING = TeachLink(
-    "Everyone moves their own point",
-    "nd_laplace?data=city&noise_seed=112&under=play",
-    "Everyone lands 2 km away",
-)
-WALL = TeachLink("Near the wall", "nd_laplace?data=city&under=walls", "ε = 1.91 per 1,000 m")
-AUDIT = TeachLink(
-    "Audit of a claim",
-    "audit?audited=convergent_kmeans",
-    "claimed and not established",
-)
-COMPARE = TeachLink(
-    "Every method at every ε",
-    "compare?data=blobs&n=2000&compare_at=1.0",
-    "2,000 records, 2 features, 5 known classes",
-)
-HILLS = TeachLink(
-    "The same landscape, cut into 5", "morse?data=moons&epsilon=5.0&n_clusters=5&noise_seed=112", "into five clusters"
-)
-
-
-def _chapter(name: str) -> TeachLink:
-    """Return the link to a chapter of the course, which begins with its title."""
-    title = CHAPTERS[name].title
-    return TeachLink(title, f"learn?chapter={name}", title)
-
-
-COIN = _chapter("coin")
+        found |= {name: ",".join(filter(None, (found.get(name), value))) for name, value in more.items()}
+        return "?".join(filter(None, (page, "&".join(f"{name}={value}" for name, value in found.items()))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,155 +54,9 @@ class ClassPart:
     title: str
     words: str
     links: tuple[TeachLink, ...]
-    say: tuple[str, str, str]
+    say: Sequence[str]
     # Whether students can do this step on phones; otherwise it is for the wall or a laptop.
     phones: bool = True
-
-
-def _steps(*minutes: int) -> tuple[ClassPart, ...]:
-    """Return the parts that both plans have, with these lengths."""
-    before, coin, public, epsilon, worlds, attack = minutes
-    return (
-        ClassPart(
-            before,
-            "Before: ten questions",
-            "Everyone answers alone, without help, and writes down the score. Nobody learns yet what is right.",
-            (BEFORE,),
-            (
-                "You answer ten questions about privacy before I have taught you anything.",
-                "Nobody asks your name: write down how many answers were right.",
-                "At the end you answer the same questions, and see what you have learned.",
-            ),
-        ),
-        ClassPart(
-            coin,
-            "A coin that protects you",
-            "Let the class answer an embarrassing question by a coin. Guess first what an attacker learns, then let "
-            "the chapter measure it.",
-            (COIN,),
-            (
-                "Before you answer, toss a coin: heads, tell the truth; tails, a second coin answers for you.",
-                "Whoever hears your yes cannot know whether it is yours or the coin's.",
-                "The class as a whole still learns how many would truly say yes.",
-            ),
-        ),
-        ClassPart(
-            public,
-            "Who sees what",
-            "Blue is [[release|released]], and some marks are secret. Switch between [[curator]] and Everyone: what is "
-            "gone?",
-            (PUBLIC,),
-            (
-                "“Secret” is what people gave away in confidence: the curator alone sees it.",
-                "Blue is what leaves the house: everyone sees it.",
-                "Switch to Everyone: what is gone was never given away.",
-            ),
-        ),
-        ClassPart(
-            epsilon,
-            "Move ε",
-            "Open the last two, and move [[epsilon|ε]] between them. What gets better, what gets worse, and for whom?",
-            (_chapter("mean"), MUCH, LITTLE),
-            (
-                "ε says how much a release may depend on one person.",
-                "A small ε means much noise: it is hard to guess who took part, and hard to use the result.",
-                "No ε is right by itself: somebody has to choose it, and to give a reason.",
-            ),
-        ),
-        ClassPart(
-            worlds,
-            "Two worlds",
-            "Take one [[record]] out. Let the class guess which world a picture is from, then count how often they are "
-            "right.",
-            (WORLDS,),
-            (
-                "Here are two worlds: the same people, and one of them left out.",
-                "If both look alike, nobody can tell whether you took part.",
-                f"At ε = 1 an attacker is right at most {limit(attacker_odds(1.0))} times in 100; a coin is, 50 times.",
-            ),
-        ),
-        ClassPart(
-            attack,
-            "Play the attacker",
-            "Find one record in exact [[center|centers]]. Then read the card: what does the paper claim, what is "
-            "proved?",
-            (_chapter("leak"), ATTACK),
-            (
-                "Here the centers come out exactly, and one person has left.",
-                "Two exact averages and a pencil give that person's place.",
-                "Read the card: what does the paper claim, and what is proved?",
-            ),
-            phones=False,
-        ),
-    )
-
-
-AFTER = ClassPart(
-    5,
-    "After: the same questions",
-    "Everyone compares the new score with the first one. A live class shows you all answers, before and after.",
-    (QUIZ,),
-    (
-        "Here are the same ten questions.",
-        "Which of your answers has changed, and why?",
-        "How much higher is your score now?",
-    ),
-)
-PLANS = {
-    45: (*_steps(5, 7, 5, 8, 8, 7), AFTER),
-    90: (
-        *_steps(5, 10, 8, 10, 10, 10),
-        ClassPart(
-            10,
-            "Clusters by cuts",
-            "Nobody tells [[DPM]] how many clusters there are. Why does it find fewer of them with less ε?",
-            (_chapter("cuts"), CUTS, FEW_CUTS),
-            (
-                "DPM cuts where few people are, and each look at the gaps costs some ε.",
-                "With less ε the noise is larger, and a gap must be wider to be believed.",
-                "So it stops earlier, and finds fewer clusters.",
-            ),
-        ),
-        ClassPart(
-            10,
-            "Noise before sending",
-            "Without a curator, everyone moves their own point. Play a few rounds of the game: where do people live?",
-            (_chapter("sending"), SENDING),
-            (
-                "Here nobody is trusted: every phone moves its own point before it sends it.",
-                "One point says little; many together still show where the town is.",
-                "ε is per distance: near places look alike, far ones do not.",
-            ),
-        ),
-        ClassPart(
-            7,
-            "A promise, measured",
-            "The [[audit]] runs a method on two worlds and counts. What can it show, and what can it never show?",
-            (_chapter("audit"), AUDIT),
-            (
-                "We run a method many times, with a person and without.",
-                "If the runs differ more than the promise allows, the promise is broken.",
-                "If they do not, nothing is proved: only a proof can do that.",
-            ),
-            phones=False,
-        ),
-        ClassPart(
-            5,
-            "You decide",
-            "Which method, and which ε, would you take for your town? At what price?",
-            (_chapter("decide"), COMPARE),
-            (
-                "Say first what the map is for, and whom it could hurt.",
-                "Then take the smallest ε at which it still does its work.",
-                "Write down method, ε and reason: that is what an office signs.",
-            ),
-            phones=False,
-        ),
-        AFTER,
-    ),
-}
-
-# Wrong ideas and exercises.
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,147 +70,51 @@ class WrongIdea:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A task and its solution; `value` is the number in the solution, NaN if it is read from a page."""
+    """A task and its solution; `value` is the number in the solution, in all digits, "nan" if a page shows it."""
 
     title: str
     task: str
     solution: str
     link: TeachLink
-    value: float = math.nan
+    value: str = "nan"
 
 
-WRONG_IDEAS = (
-    WrongIdea(
-        "More people hide each other better.",
-        "The promise to each person depends on ε alone. More people make the result more accurate.",
-        CROWD,
-    ),
-    WrongIdea(
-        "More ε is more privacy.",
-        f"Less ε is. At ε = 0.1 an attacker is right at most {limit(attacker_odds(0.1))} times in 100, at ε = 1 up to "
-        f"{limit(attacker_odds(1.0))}.",
-        LITTLE,
-    ),
-    WrongIdea(
-        "An average gives nobody away.",
-        "Two exact averages that differ in one person give that person's value, to the last digit.",
-        ATTACK,
-    ),
-    WrongIdea(
-        "Noise only stops somebody who knows little.",
-        "The limit holds for an attacker who knows every other record, and the method.",
-        WORLDS,
-    ),
-    WrongIdea(
-        "The paper says ε = 1, so it is private.",
-        "A claim is not a proof. The card has both, and says where they differ.",
-        BOTH,
-    ),
-    WrongIdea(
-        "The audit found nothing, so the promise is kept.",
-        "Runs can catch a false promise, and never prove a true one.",
-        AUDIT,
-    ),
-    WrongIdea(
-        "nD-Laplace hides that I am in town.",
-        "Its ε is per distance: it hides where you are among near places. Far places are told apart easily.",
-        SENDING,
-    ),
-    WrongIdea(
-        "Each look at a release costs ε.",
-        "Only looks at the records cost. What is computed from a release is free.",
-        HILLS,
-    ),
-)
-_PEOPLE, _YES = 1_000, 400
-_ODDS = 60
-_RANGE, _SMALL, _LARGE = 100, 20, 2_000
-_ITERATIONS = 5
-# Distance for ε = 1, in meters.
-_NEAR = 250
-# Estimated number of people whose truth is yes.
-_TRULY = _PEOPLE * estimated_share(np.arange(_PEOPLE) < _YES, epsilon=math.log(3.0))
-# Factor on ε along the diagonal of a corner.
-_CORNER = 1.0 + 2.0 * math.sqrt(2.0) / math.pi
-# Mean move in the plane, in meters.
-_MOVE = perturbation_area(2, epsilon=1.0 / _NEAR).mean_radius
-EXERCISES = (
-    Exercise(
-        "One salary",
-        "The average of 12 salaries is 2,400. One person leaves, and the average of the other 11 is 2,350. What did "
-        "that person earn?",
-        f"12 × 2,400 − 11 × 2,350 = {leavers_value(12, 2_400, 2_350):,.0f}.",
-        ATTACK,
-        leavers_value(12, 2_400, 2_350),
-    ),
-    Exercise(
-        "The crowd behind the coin",
-        f"{_PEOPLE:,} people answer by two coins (heads: the truth; tails: the second coin answers). {_YES} say yes. "
-        "How many would truly say yes?",
-        f"A quarter says yes whatever is true: {_PEOPLE // 4}. Half of all tell the truth. (400 − 250) × 2 = "
-        f"{_TRULY:.0f}.",
-        COIN,
-        _TRULY,
-    ),
-    Exercise(
-        "Which ε?",
-        f"An attacker may be right at most {_ODDS} times in 100. How large may ε be?",
-        f"e^ε/(1 + e^ε) = {_ODDS / 100:g}, so that ε = ln({_ODDS}/{100 - _ODDS}) = "
-        f"{number(math.log(_ODDS / (100 - _ODDS)))}.",
-        LITTLE,
-        math.log(_ODDS / (100 - _ODDS)),
-    ),
-    Exercise(
-        "Noise on a mean",
-        f"Ages lie in the public box from 0 to {_RANGE}. Their sum gets Laplace noise at ε = 1, and n is public. How "
-        f"large is the noise's scale on the mean of {_SMALL} people, and of {_LARGE:,}?",
-        f"One record replaced moves the sum by {_RANGE} at most, so that its scale is {_RANGE}/ε = {_RANGE}. On the "
-        f"mean it is {_RANGE}/{_SMALL} = {_RANGE / _SMALL:g}, and {_RANGE}/{_LARGE:,} = {_RANGE / _LARGE:g}. The "
-        "promise is the same.",
-        CROWD,
-        _RANGE / _SMALL,
-    ),
-    Exercise(
-        "A shared budget",
-        f"k-means with noise makes {_ITERATIONS} steps, and ε = 1 is shared equally. What does each step have, and how "
-        "much larger is its noise than with all of ε?",
-        f"ε = {1 / _ITERATIONS:g} each. The scale is sensitivity over ε: {_ITERATIONS} times as large.",
-        MUCH,
-        1 / _ITERATIONS,
-    ),
-    Exercise(
-        "How far from home",
-        f"nD-Laplace has ε = 1 per {_NEAR} m, in the plane. How far does a point move on average?",
-        f"In d dimensions the mean length is d/ε = 2 × {_NEAR} m = {_MOVE:.0f} m.",
-        SENDING,
-        _MOVE,
-    ),
-    Exercise(
-        "Fewer clusters",
-        "Open DPM at ε = 1 and at ε = 0.1, with the same records. How many clusters does it find? Why?",
-        "5, and 4. A cut is refused where no gap is clear of the noise, or a side's noisy count is too small to be "
-        "trusted: with less ε the noise is larger, and cuts stop earlier.",
-        FEW_CUTS,
-    ),
-    Exercise(
-        "Drawn again",
-        "Points outside of the box are drawn again. What does that cost near a corner, where ε = 1 per 1,000 m?",
-        "By pencil: of the noise of somebody in the corner a quarter stays inside, and drawing again divides by that "
-        "share. A short step of r toward the middle keeps √2 ε r / 2π more inside, which is 2√2/π = "
-        f"{number(_CORNER - 1)} of ε r for each part of the quarter: so much is told beyond ε r. Together ε = "
-        f"{number(_CORNER)} per 1,000 m. The page finds 1.91 in a box with four walls, and 2 is proved. Moving points "
-        "onto the wall costs nothing.",
-        WALL,
-        _CORNER,
-    ),
-)
+# Computed numbers in the texts. `odds` is the limit on right guesses, in 100, by ε.
+_NUMBERS = {
+    "odds": {f"{epsilon}": limit(attacker_odds(epsilon)) for epsilon in (0.1, 1.0)},
+    "salary": leavers_value(12, 2_400, 2_350),
+    # 400 of 1,000 people answer yes. So many of them would truly say yes.
+    "truly": 1_000 * estimated_share(np.arange(1_000) < 400, epsilon=math.log(3.0)),
+    "epsilon": math.log(60 / 40),
+    # Mean move in the plane, in meters, for ε = 1 per 250 m.
+    "move": perturbation_area(2, epsilon=1 / 250).mean_radius,
+    # Factor on ε along the diagonal of a corner.
+    "corner": 1.0 + 2.0 * math.sqrt(2.0) / math.pi,
+    "more": 2.0 * math.sqrt(2.0) / math.pi,
+}
+_WRITTEN: Mapping[str, Any] = tomllib.loads(text("plans.toml").format_map(_NUMBERS))
+# Links by their names. The link to a chapter of the course begins with the chapter's title.
+LINKS = {name: TeachLink(*each) for name, each in _WRITTEN["links"].items()} | {
+    f"learn:{name}": TeachLink(each.title, f"learn?chapter={name}", each.title) for name, each in CHAPTERS.items()
+}
+
+
+def _part(name: str, minutes: int) -> ClassPart:
+    written = _WRITTEN["parts"][name]
+    return ClassPart(minutes, **{**written, "links": tuple(LINKS[link] for link in written["links"])})
+
+
+# Parts of each plan, by its minutes.
+PLANS = {int(plan): tuple(_part(*each) for each in parts.items()) for plan, parts in _WRITTEN["plans"].items()}
+WRONG_IDEAS = tuple(WrongIdea(**{**each, "link": LINKS[each["link"]]}) for each in _WRITTEN["wrong"])
+EXERCISES = tuple(Exercise(**{**each, "link": LINKS[each["link"]]}) for each in _WRITTEN["exercises"])
 
 
 def links() -> tuple[TeachLink, ...]:
     """Return every link of plans, wrong ideas and exercises, once each."""
     planned = [link for steps in PLANS.values() for step in steps for link in step.links]
-    others = [each.link for each in (*WRONG_IDEAS, *EXERCISES)]
-    return tuple(dict.fromkeys([*planned, *others]))
+    wrong, exercises = [each.link for each in WRONG_IDEAS], [each.link for each in EXERCISES]
+    return tuple(dict.fromkeys([*planned, *wrong, *exercises]))
 
 
 # The page.
@@ -593,7 +296,7 @@ def _drawings() -> dict[str, bytes]:
     """Return the stills of all chapters, then of all methods, by the names of their files."""
     chapters = {f"chapter_{at:02}_{name}": chapter_still(name) for at, name in enumerate(CHAPTERS, start=1)}
     methods = {f"method_{name}": still(name) for name in THUMBNAILS}
-    return {name: text.encode() for name, text in (chapters | methods).items()}
+    return {name: drawing.encode() for name, drawing in (chapters | methods).items()}
 
 
 PAGE = Page(draw_plans, (BIG, BARE, TAB), title=TITLE, group=LEARN)

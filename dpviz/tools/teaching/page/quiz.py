@@ -1,11 +1,14 @@
 """The quiz and its page: ten questions, one at a time. The answers exist only in the session of this tab."""
 
 import math
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
 
+from dpviz.assets import text
 from dpviz.core import attacker_odds
 from dpviz.mechanisms import truth_probability
 from dpviz.stories.label import factor_words
@@ -29,10 +32,10 @@ class QuizQuestion:
 
     name: str
     words: str
-    choices: tuple[str, ...]
+    choices: Sequence[str]
     right: int
     why: str
-    link: tuple[str, str]
+    link: Sequence[str]
 
 
 def leavers_value(n: int, with_one: float, without: float) -> float:
@@ -46,116 +49,24 @@ def times_likelier(epsilon: float) -> float:
     return honest / (1.0 - honest)
 
 
-_KMEANS = "convergent_kmeans?data=blobs&n=2000"
-QUESTIONS = (
-    QuizQuestion(
-        "average",
-        f"A firm publishes the exact average salary of its {N_STAFF} people: {WITH:,}. Kim leaves, and it publishes "
-        f"the average of the other {N_STAFF - 1}: {WITHOUT:,}. What can anyone find out?",
-        (
-            "Nothing about Kim: both numbers are averages",
-            f"Kim's salary, roughly: about {WITH:,}",
-            f"Kim's salary, exactly: {leavers_value(N_STAFF, WITH, WITHOUT):,.0f}",
-        ),
-        2,
-        f"{N_STAFF} × {WITH:,} − {N_STAFF - 1} × {WITHOUT:,} = {leavers_value(N_STAFF, WITH, WITHOUT):,.0f}. Two exact "
-        "averages give one person away.",
-        ("The attack on exact centers", f"{_KMEANS}&tab=attack"),
-    ),
-    QuizQuestion(
-        "coin",
-        "You are asked something embarrassing. Heads: you tell the truth. Tails: a second coin says yes or no for you. "
-        "How much likelier is a yes from somebody whose truth is yes than from somebody whose truth is no?",
-        ("Equally likely", "2 times", f"{times_likelier(COIN):.0f} times", "Certain"),
-        2,
-        f"The truth is said in {100 * truth_probability(COIN):.0f} of 100 cases, its opposite in "
-        f"{100 - 100 * truth_probability(COIN):.0f}: {times_likelier(COIN):.0f} times as often. ε limits that factor.",
-        ("The chapter on the coin", "learn?chapter=coin"),
-    ),
-    QuizQuestion(
-        "direction",
-        "Three releases of the same method. Which protects each person most?",
-        ("ε = 0.1", "ε = 1", "ε = 10"),
-        0,
-        f"Less ε is more privacy: an attacker can be right {limit(attacker_odds(0.1))}, "
-        f"{limit(attacker_odds(1.0))} and {limit(attacker_odds(10.0))} times in 100.",
-        ("ε = 0.1 on the slider", f"{_KMEANS}&epsilon=0.1"),
-    ),
-    QuizQuestion(
-        "odds",
-        "Before a release, an attacker can only toss a coin about whether you are in the data: right 50 times in 100. "
-        "The release has ε = 1. How often is the attacker right at most?",
-        ("50 times in 100", f"{limit(attacker_odds(1.0))} times in 100", "90 times in 100", "100 times in 100"),
-        1,
-        f"From a coin's 50, ε = 1 allows {attacker_odds(1.0):.1f}, and a limit is rounded up. Whatever else the "
-        f"attacker knows: with or without you, no result is more than {factor_words(1.0)} as likely.",
-        ("Two worlds that differ in one record", f"{_KMEANS}&epsilon=1.0&tab=worlds"),
-    ),
-    QuizQuestion(
-        "people",
-        "The same method with ε = 1 runs on 500 people, then on 20,000. What changes?",
-        (
-            "Each person is hidden better among more people",
-            "The result gets more accurate; the promise to each person stays the same",
-            "The promise gets weaker, because more is released",
-            "Nothing",
-        ),
-        1,
-        "ε bounds what one record can change, however many others there are. The noise covers one "
-        "record's share, which is smaller in a larger crowd.",
-        ("20,000 records at ε = 1", "convergent_kmeans?data=blobs&n=20000&epsilon=1.0"),
-    ),
-    QuizQuestion(
-        "budget",
-        f"A run looks at the records twice: the first step spends ε = {SPENT[0]:g}, the second ε = {SPENT[1]:g}. What "
-        "has the run spent in all, at most?",
-        tuple(f"ε = {each:g}" for each in (min(SPENT), max(SPENT), sum(SPENT), math.prod(SPENT))),
-        2,
-        "Every look at the records costs, and costs add up. That is why a method with many steps has less for each.",
-        ("How k-means spends its budget", _KMEANS),
-    ),
-    QuizQuestion(
-        "free",
-        "A private landscape was released with ε = 1. You cut it into 2 clusters, then into 5, and never look at the "
-        "records again. What does the second cut cost?",
-        ("Nothing", "Another ε = 1", "ε = 2.5, because there are more clusters"),
-        0,
-        "Whatever is computed from a release alone is free, as often as you like.",
-        ("The same landscape, cut into 5", "morse?epsilon=1.0&n_clusters=5"),
-    ),
-    QuizQuestion(
-        "exact",
-        "Ordinary k-means centers are published, without noise. An attacker knows every record but yours, and which "
-        "cluster it is in. How close is the guess of where you are?",
-        ("No better than the cluster's middle", "Close, but blurred by the other records", "Exact, but for rounding"),
-        2,
-        "A center is an average, and an average of known records and one unknown gives the unknown away.",
-        ("The attack on exact centers", f"{_KMEANS}&tab=attack"),
-    ),
-    QuizQuestion(
-        "distance",
-        "Everyone moves their own point before sending it, with ε per distance. Which two homes are easier to tell "
-        "apart from one sent point?",
-        ("Two that are 100 m apart", "Two that are 1 km apart", "Both pairs equally: ε is the same"),
-        1,
-        "The farther apart, the easier: the promise is per distance. Such an ε hides where somebody is among near "
-        "places, not that somebody is in town.",
-        ("Everyone moves their own point", "nd_laplace"),
-    ),
-    QuizQuestion(
-        "audit",
-        "An audit runs a method 500 times on two data sets that differ in one person, and finds no violation. What is "
-        "shown?",
-        (
-            "The promise is kept",
-            "These runs found no leak; a broken promise may have gone unseen",
-            "The method adds enough noise for every data set",
-        ),
-        1,
-        "An audit can catch a false promise. It can never prove one: other data, another attack or more runs might.",
-        ("Audit: measured against promised", "audit"),
-    ),
-)
+# Computed numbers in the texts. `odds` is the limit on right guesses, in 100, by ε.
+_NUMBERS = {
+    "staff": N_STAFF,
+    "others": N_STAFF - 1,
+    "before": WITH,
+    "after": WITHOUT,
+    "kim": leavers_value(N_STAFF, WITH, WITHOUT),
+    "times": times_likelier(COIN),
+    "truth": 100 * truth_probability(COIN),
+    "lie": 100 - 100 * truth_probability(COIN),
+    "odds": {f"{epsilon}": limit(attacker_odds(epsilon)) for epsilon in (0.1, 1.0, 10.0)},
+    "exact": attacker_odds(1.0),
+    "factor": factor_words(1.0),
+    "spent": SPENT,
+    "total": sum(SPENT),
+    "product": math.prod(SPENT),
+}
+QUESTIONS = tuple(QuizQuestion(**each) for each in tomllib.loads(text("quiz.toml").format_map(_NUMBERS))["questions"])
 
 TITLE = "Quiz"
 LEAD = (
