@@ -91,7 +91,7 @@ def ranges(*words: str, at: tuple[float, ...]) -> tuple[Range, ...]:
     return tuple(Range(text, low, high) for text, low, high in zip(words, ends[:-1], ends[1:], strict=True))
 
 
-# Texts by the name of a method.
+# Texts by the name of a method or page.
 _WRITTEN: Mapping[str, Any] = tomllib.loads((ASSETS / "reading.toml").read_text("utf-8"))
 # Relative tolerance. A number written in three digits is exact within it.
 SAME = 1e-12
@@ -116,6 +116,13 @@ class Paper:
     # Authors, year, title.
     title: str
     places: tuple[tuple[str, str], ...]  # (section, equation or theorem, the part of it that dpviz uses)
+
+
+def read_texts(name: str, *more: Paper) -> tuple[tuple[Misreading, ...], tuple[Paper, ...]]:
+    """Return a picture's misreadings and its papers from the file of all readings, with `more` papers."""
+    written = _WRITTEN[name]
+    papers = (Paper(each["title"], tuple(map(tuple, each["places"]))) for each in written["papers"])
+    return tuple(Misreading(**each) for each in written["misreadings"]), (*papers, *more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +196,7 @@ class Reading:
         *more: Paper,
     ) -> Self:
         """Return a method's reading from the file of all methods, with `more` papers."""
-        written = _WRITTEN[name]
-        papers = (Paper(each["title"], tuple(map(tuple, each["places"]))) for each in written["papers"])
-        misreadings = tuple(Misreading(**each) for each in written["misreadings"])
-        return cls(misreadings, (*papers, *more), formulas, words, written["picture"])
+        return cls(*read_texts(name, *more), formulas, words, _WRITTEN[name]["picture"])
 
 
 def known(run: Any, params: Any) -> Known:

@@ -19,7 +19,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
@@ -258,14 +258,10 @@ def _best(claims: tuple[Claim, ...]) -> tuple[float, float]:
 def write_release_ledger(ledger: ReleaseLedger) -> list[dict[str, object]]:
     """Return a ledger in its JSON form."""
     return [
-        {
-            "what": each.what,
-            "method": each.method,
-            "title": each.title,
+        asdict(each)
+        | {
             "epsilon": _finite(each.epsilon),
-            "delta": each.delta,
             "neighbors": each.neighbors.name.lower(),
-            "per_distance": each.per_distance,
             "proved": None
             if each.proved is None
             else {
@@ -275,11 +271,6 @@ def write_release_ledger(ledger: ReleaseLedger) -> list[dict[str, object]]:
                 "rho": each.proved.rho,
                 "reference": each.proved.reference,
             },
-            "day": each.day,
-            "origin": each.origin,
-            "fingerprint": each.fingerprint,
-            "id": each.id,
-            "rows": each.rows,
         }
         for each in ledger.entries
     ]
@@ -431,28 +422,27 @@ def table_of(
         return ReleaseTable(counted(len(rows), "noisy point"), columns, tuple(map(tuple, rows)))
     if not isinstance(release, CentersRelease):
         raise ValueError(f"The release was a {type(release).__name__}, but centers or points can be put in a table.")
-    places = real_units(release.centers, dataset, form, box).tolist()
-    counts = None if release.noisy_counts is None else release.noisy_counts.tolist()
-    counted_column = () if counts is None else (own("noisy count", "records"),)
-    blank = () if counts is None else ("",)
-    with_counts = "" if counts is None else " with noisy counts"
-    ends = [() for _ in places] if counts is None else [(each,) for each in counts]
+    places = real_units(release.centers, dataset, form, box)
+    with_counts, blank = "", list[str]()
+    if release.noisy_counts is not None:
+        with_counts, blank = " with noisy counts", [""]
+        places = np.column_stack([places, release.noisy_counts])
+        columns = (*columns, own("noisy count", "records"))
+    cells = places.tolist()
     if algorithm.targets is not None:
         chosen = real_units(params.targets[algorithm.targets.selected(release)], dataset, form, box).tolist()
         rows = [("new center", i, *place, *blank) for i, place in enumerate(chosen, 1)]
-        rows += [("noisy average", i, *place, *end) for i, (place, end) in enumerate(zip(places, ends, strict=True), 1)]
-        what = f"{counted(len(chosen), 'new center')} and {counted(len(places), 'noisy average')}{with_counts}"
-        return ReleaseTable(what, (own("kind"), own("number"), *columns, *counted_column), tuple(rows))
+        rows += [("noisy average", i, *place) for i, place in enumerate(cells, 1)]
+        what = f"{counted(len(chosen), 'new center')} and {counted(len(cells), 'noisy average')}{with_counts}"
+        return ReleaseTable(what, (own("kind"), own("number"), *columns), tuple(rows))
     if isinstance(release, _Joined):
         clusters = (release.component_clusters + 1).tolist()
-        rows = [
-            (i, hill, *place, *end) for i, (hill, place, end) in enumerate(zip(clusters, places, ends, strict=True), 1)
-        ]
-        what = f"{counted(len(places), 'hill')} in {counted(len(set(clusters)), 'cluster')}{with_counts}"
-        return ReleaseTable(what, (own("hill"), own("cluster"), *columns, *counted_column), tuple(rows))
-    rows = [(i, *place, *end) for i, (place, end) in enumerate(zip(places, ends, strict=True), 1)]
-    what = f"{counted(len(places), 'center')}{with_counts}"
-    return ReleaseTable(what, (own("center"), *columns, *counted_column), tuple(rows))
+        rows = [(i, hill, *place) for i, (hill, place) in enumerate(zip(clusters, cells, strict=True), 1)]
+        what = f"{counted(len(cells), 'hill')} in {counted(len(set(clusters)), 'cluster')}{with_counts}"
+        return ReleaseTable(what, (own("hill"), own("cluster"), *columns), tuple(rows))
+    rows = [(i, *place) for i, place in enumerate(cells, 1)]
+    what = f"{counted(len(cells), 'center')}{with_counts}"
+    return ReleaseTable(what, (own("center"), *columns), tuple(rows))
 
 
 def real_columns(dataset: Dataset, form: Choices | None) -> tuple[tuple[Column, ...], Box]:

@@ -9,14 +9,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
 from dpviz.accounting import for_group, spent_epsilon
 from dpviz.baselines.k_curve import CurveRelease, KCurve
 from dpviz.core import Adjacency, Centers, Claim, Confidential, FloatArray, Labels, Points
-from dpviz.plots import RELEASED, Audience, Axis, Kind, Layer, Plot, Role, Scene, always
+from dpviz.plots import AID, GUIDE, MEMBERS, RELEASED, SECRET, UNRELEASED, Audience, Axis, Kind, Layer, Plot, Scene
 from dpviz.stories import center_facts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.charts import BAND, HIGHEST_RATIO, Curve, layers_of, percentiles
@@ -24,7 +23,7 @@ from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_na
 from dpviz.stories.recipe import Calls, Data
 from dpviz.stories.spending import leaves, words_of
 from dpviz.stories.stage import Clock, Stage
-from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, Misreading, Paper, attackers_share, tex
+from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, attackers_share, marks, read_texts, tex
 from dpviz.stories.view import View, Words, project
 from dpviz.tools.compare.runs import ENTRIES, CompareQuestion, Row, Rows
 from dpviz.tools.trials import OK
@@ -213,27 +212,24 @@ def frontier(
     bands, lines = layers_of(curves, Audience.CURATOR)
     # The lines are gray, because their heights are exact. The first line is dashed.
     level_lines = [
-        _layer(name, Kind.LINES, Role.EXACT, [[[x, height] for x in ends]], size=1.5, dash=name == WITHOUT)
-        for name, height in levels.items()
+        Layer.line(name, SECRET, ends, [height] * 2, size=1.5, dash=name == WITHOUT) for name, height in levels.items()
     ]
-    rule = [] if at is None else [[[math.log10(at), low - pad], [math.log10(at), high + pad]]]
-    rules = [_layer("Read here", Kind.LINES, Role.REFERENCE, rule, size=1.5)] if rule else []
-    marks: list[Layer] = []
+    rules = []
+    if at is not None:
+        rules.append(Layer.line("Read here", UNRELEASED, [math.log10(at)] * 2, [low - pad, high + pad], size=1.5))
+    dots: list[Layer] = []
     ring: list[Layer] = []
     for one, curve in zip(series, curves, strict=True):
-        marks.append(
-            Layer(
+        dots.append(
+            Layer.from_arrays(
                 one.legend,
                 Kind.MARKS,
-                Role.CLUSTER,
-                Audience.CURATOR,
+                MEMBERS,
                 {
                     "xy": np.stack([curve.x, curve.middle], axis=1)[None],
                     "group": np.zeros((1, len(one.epsilons)), dtype=np.uint8),
                 },
-                always(1),
                 legend=False,
-                isolate=False,
                 pick=one.key,
                 symbol=one.standing.symbol,
                 size=10.0,
@@ -243,8 +239,7 @@ def frontier(
         )
         if chosen is not None and one.key == chosen[0] and chosen[1] in one.epsilons and not ring:
             i = one.epsilons.index(chosen[1])
-            place = [[curve.x[i], curve.middle[i]]]
-            ring = [_layer("Chosen", Kind.MARKS, Role.REFERENCE, place, symbol="ring", size=19.0)]
+            ring = [marks("Chosen", UNRELEASED, np.array([[curve.x[i], curve.middle[i]]]), symbol="ring", size=19.0)]
     names = ", ".join(one.legend for one in series)
     return Plot(
         title="Cost against ε",
@@ -256,12 +251,8 @@ def frontier(
         y=Axis("cost", "× without privacy", view=(low - pad, high + pad), log=True),
         # The axes end at exact costs.
         axes_public=False,
-        layers=(*bands, *level_lines, *lines, *rules, *marks, *ring),
+        layers=(*bands, *level_lines, *lines, *rules, *dots, *ring),
     )
-
-
-def _layer(name: str, kind: Kind, role: Role, xy: Sequence[object], **style: Any) -> Layer:
-    return Layer(name, kind, role, Audience.CURATOR, {"xy": np.array([xy])}, always(1), isolate=False, **style)
 
 
 def apart(one: Series, adjacency: str) -> Scene:
@@ -475,14 +466,12 @@ def curve_scene(release: CurveRelease, k: int) -> Scene:
         f"k = {each}: {number(100.0 * cost)} % of the cost of one center"
         for each, cost in zip(ks, release.costs, strict=True)
     )
-    at, released, frame = release.suggested - 1, Audience.RELEASED, always(1)
-    now = {"x": np.array([float(k)])}
-    line, marks, knee = {"xy": xy[None, None]}, {"xy": xy[None]}, {"xy": xy[None, at : at + 1]}
+    at = release.suggested - 1
     layers = (
-        Layer("Now", Kind.CURSOR, Role.REFERENCE, Audience.PUBLIC, now, frame, isolate=False),
-        Layer("Private cost", Kind.LINES, Role.RELEASED, released, line, frame, isolate=False, legend=False),
-        Layer("Private cost", Kind.MARKS, Role.RELEASED, released, marks, frame, isolate=False, size=8.0, names=names),
-        Layer("Knee", Kind.MARKS, Role.REFERENCE, released, knee, frame, isolate=False, symbol="ring", size=19.0),
+        Layer.from_arrays("Now", Kind.CURSOR, GUIDE, np.array([float(k)])),
+        Layer.line("Private cost", RELEASED, *xy.T, legend=False),
+        marks("Private cost", RELEASED, xy, size=8.0, names=names),
+        marks("Knee", AID, xy[at : at + 1], symbol="ring", size=19.0),
     )
     return Plot(
         title="Private cost against k",
@@ -539,53 +528,7 @@ def run_scene(
 # -- The text in Read --
 
 
-MISREADINGS = (
-    Misreading(
-        "The lowest line is the most private method.",
-        "Height is cost: how far the centers are from those without privacy. How private a run is, its [[epsilon]] "
-        "says, and only where the line is solid.",
-        "The legend: solid is proved for this kind of [[neighbors]], dashed is not.",
-    ),
-    Misreading(
-        "At the same ε, a solid and a dashed line promise the same.",
-        "Dashed is a claim without a proof, a promise for other [[neighbors]], or an ε that counts per distance. Its "
-        "place on the axis is not comparable.",
-        "The words behind each name in the legend, and the column “Guarantee”.",
-    ),
-    Misreading(
-        "My run will cost what the line says.",
-        "The line is a median over many runs. You release one, and one in ten lies outside its band, sometimes far "
-        "above.",
-        "The band, the column “Middle 90 % of runs”, and “Solve for ε”, which asks for a probability.",
-    ),
-    Misreading(
-        "I choose the ε whose cost I like, and its guarantee holds.",
-        "The costs are exact. Choosing by them is one more look at the records, and no [[spending]] includes it.",
-        "“What may be compared?” on the stage. Choose on public or synthetic records that are like yours.",
-    ),
-    Misreading(
-        "The best method here is the best method.",
-        "With few records noise outweighs everything, with many features a grid has more cells than there are records, "
-        "and a small box helps all. The order can reverse.",
-        "“How many people”, and another data set in the gallery.",
-    ),
-)
-
-PAPERS = (
-    Paper(
-        "Su, Cao, Li, Bertino & Jin 2016, Differentially Private k-Means Clustering",
-        (("DPLloyd and EUGkM", "the two yardsticks: noisy Lloyd steps, and k-means on one noisy grid"),),
-    ),
-    Paper(
-        "Arthur & Vassilvitskii 2007, k-means++: The Advantages of Careful Seeding",
-        (("k-means++", "where the five runs without privacy start"),),
-    ),
-    Paper(
-        "Waudby-Smith & Ramdas 2024, Estimating Means of Bounded Random Variables by Betting",
-        (("“Solve for ε” and “How many people”", "bets on runs, whose winnings rule values out whenever one stops"),),
-    ),
-    KAIROUZ,
-)
+MISREADINGS, PAPERS = read_texts("compare", KAIROUZ)
 
 # Words in a formula.
 WITHOUT = "the cost without privacy"

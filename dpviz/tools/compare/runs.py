@@ -94,12 +94,6 @@ class Compared:
         return {"name": self.method, **dict(self.entry.fields)}
 
 
-def _page_of(name: str) -> str:
-    if name in CATALOGUE:
-        return name
-    return next((page for page, method in CATALOGUE.items() if name in method.family), "")
-
-
 # Methods come first, then baselines, then further modes; within each group, those that the page opens with come first.
 # A baseline has the page of its family.
 ENTRIES: Mapping[str, Compared] = MappingProxyType(
@@ -112,7 +106,8 @@ ENTRIES: Mapping[str, Compared] = MappingProxyType(
                 pair[0].name in BASELINES and not pair[1].on,
             ),
         )
-        for one in (Compared(entry, each.name, _page_of(each.name)),)
+        for pages in ([page for page, method in CATALOGUE.items() if each.name in (page, *method.family)],)
+        for one in (Compared(entry, each.name, *pages),)
     }
 )
 

@@ -8,7 +8,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from dpviz.core import (
 )
 from dpviz.methods import ALGORITHMS, run_class
 from dpviz.metrics import nonprivate_cost
-from dpviz.plots import SECRET, UNPAID, Audience, Axis, Frame, Kind, Layer, Plot, Role, Scene, always
+from dpviz.plots import SECRET, UNPAID, UNRELEASED, Axis, Frame, Kind, Layer, Plot, Scene, always
 from dpviz.solvers import assign
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.center_facts import cost_ratio
@@ -328,10 +327,7 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
     low, high = 0.0, max(0.3, float(y.max()))
     pad = 0.06 * (high - low)
     fixed = always(len(states))
-    layer = partial(Layer, audience=Audience.CURATOR, isolate=False)
-    level = np.array([[-MARGIN, 0.0], [1.0 + MARGIN, 0.0]])[None, None]
     moving = np.arange(len(states), dtype=np.int16)
-    curve = np.stack([x, y], axis=1)
     return Plot(
         title="Cost at each ε",
         alt="Line chart of the clustering cost against ε.",
@@ -340,10 +336,10 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
         y=Axis("cost", "× k-means", (low - pad, high + pad), log=True),
         axes_public=False,
         layers=(
-            layer("k-means' cost", Kind.LINES, Role.REFERENCE, arrays={"xy": level}, rows=fixed, size=1.0),
-            layer("Cost", Kind.LINES, Role.EXACT, arrays={"xy": curve[None, None]}, rows=fixed, size=2.0),
-            layer("Now", Kind.MARKS, Role.RELEASED, arrays={"xy": curve[:, None]}, rows=moving, size=9.0),
-            layer("ε", Kind.CURSOR, Role.REFERENCE, arrays={"x": x}, rows=moving, legend=False),
+            Layer.line("k-means' cost", UNRELEASED, [-MARGIN, 1.0 + MARGIN], [0.0, 0.0], rows=fixed, size=1.0),
+            Layer.line("Cost", SECRET, x, y, rows=fixed, size=2.0),
+            Layer.from_arrays("Now", Kind.MARKS, UNPAID, np.stack([x, y], axis=1)[:, None], moving, size=9.0),
+            Layer.from_arrays("ε", Kind.CURSOR, UNRELEASED, x, moving, legend=False),
         ),
         frames=_frames(states),
     )

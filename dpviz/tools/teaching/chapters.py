@@ -19,7 +19,7 @@ from dpviz.audit import Batch, EpsilonBound, epsilon_lower_bound
 from dpviz.core import Adjacency, Centers, FloatArray, Knob, Labels, Points, attacker_odds, frozen
 from dpviz.mechanisms import laplace, randomized_response
 from dpviz.methods import CATALOGUE
-from dpviz.plots import LAW, PUBLIC, RELEASED, SECRET, Audience, Axis, Kind, Layer, Role, Scene, always
+from dpviz.plots import CLUSTERS, LAW, PUBLIC, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Role, Scene
 from dpviz.solvers import assign, cluster_sums, lloyd, means
 from dpviz.stories.label import factor_words
 from dpviz.stories.method import AnyMethod
@@ -374,20 +374,7 @@ def audit_picture(share: str, *, answered: bool) -> Scene:
         height = 100.0 * np.histogram(published, edges)[0] / N_RUNS
         steps = np.stack([np.repeat(edges, 2)[1:-1], np.zeros(2 * len(height)), np.repeat(height, 2)], axis=1)
         highest = max(highest, float(height.max()))
-        arrays = {"edges": steps[None, None]}
-        layers.append(
-            Layer(
-                name,
-                Kind.BANDS,
-                Role.CLUSTER,
-                Audience.RELEASED,
-                arrays,
-                always(1),
-                fill=0.45,
-                hue=hue,
-                isolate=False,
-            )
-        )
+        layers.append(Layer.from_arrays(name, Kind.BANDS, CLUSTERS, steps[None, None], fill=0.45, hue=hue))
     return still(
         "What is published, in two worlds",
         f"Bars of how often each count is published in {N_RUNS:,} runs with you and without you.",
@@ -469,17 +456,7 @@ def decide_picture(epsilon: float, *, answered: bool) -> Scene:
     # The lines show the error; the question is about its price in odds.
     del answered
     layers = [
-        Layer(
-            name,
-            Kind.LINES,
-            Role.CLUSTER,
-            Audience.PUBLIC,
-            {"xy": error_line(n)[None, None]},
-            always(1),
-            size=3.0,
-            hue=hue,
-            isolate=False,
-        )
+        Layer.line(name, Ink(Role.CLUSTER, Audience.PUBLIC), *error_line(n).T, size=3.0, hue=hue)
         for hue, (name, n) in enumerate(((f"Clinic, {CLINIC} people", CLINIC), (f"Town, {TOWN:,} people", TOWN)))
     ]
     at, target = math.log10(epsilon), math.log10(TARGET_ERROR)
@@ -615,7 +592,7 @@ def clusters_words(step: int) -> str:
     return f"{int((moves(step) > 0).sum())} centers have moved to the middle of their people: an average.{last}"
 
 
-CLUSTERS = Chapter(
+K_MEANS = Chapter(
     "clusters",
     "What clusters are",
     f"{N} people by age and income, and {N_GROUPS} centers in the wrong places. In each round everyone joins the "
@@ -738,7 +715,7 @@ def method_chapter(method: AnyMethod, chapter: RunChapter) -> Chapter:
 
 
 _ALL = (
-    *(AVERAGE, COIN, MEAN, CLUSTERS, LEAK),
+    *(AVERAGE, COIN, MEAN, K_MEANS, LEAK),
     *(method_chapter(method, method.chapter) for method in CATALOGUE.values() if method.chapter is not None),
     *(AUDIT, DECIDE),
 )

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Knob
 from dpviz.plots import Audience, Scene
@@ -16,8 +15,6 @@ from dpviz.stories.method import Page
 from dpviz.stories.panel import Sentence, number
 from dpviz.stories.recipe import Calls, calls_excerpt
 from dpviz.tools.compare import frontier, stage
-from dpviz.tools.compare import frontier as compare
-from dpviz.tools.compare import frontier as compare_reading
 from dpviz.tools.compare.frontier import Series
 from dpviz.tools.compare.page import report, tabs
 from dpviz.tools.compare.page.runs import (
@@ -68,14 +65,6 @@ ORDER = Knob(
 STATES = ("moved", "picked", "audience")
 _STAGE = served("compare_stage")
 _STAGE_CLICK = "dpviz:compare-stage-click"
-
-
-def released_runs(page: PageFrame, question: CompareQuestion, place: DeltaGenerator) -> Gathered:
-    """Return the runs on the public's maps: none on a user's own records, because each is one more release."""
-    if page.source.own:
-        return Gathered({}, complete=True)
-    with place:
-        return gathered(page.source, shown_parts(question, page.dataset.n), TALLIED, "Parts of the runs")
 
 
 def draw_stage(
@@ -209,7 +198,7 @@ _CLICK = "dpviz:compare-click"
 def draw_compare() -> None:
     """Draw the page."""
     follow_choice("audience", frame.AUDIENCE, KEY)
-    page = frame.start(TITLE, compare.TERMS, public_picture=False)
+    page = frame.start(TITLE, frontier.TERMS, public_picture=False)
     # Keep nothing of the previous page.
     keep(None)
     question = ask(page)
@@ -245,7 +234,11 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         place, progress = st.container(), st.container()
     top, below = page.numbers.container(), page.more_pictures.container()
     if page.public:
-        runs = released_runs(page, question, progress)
+        # On a user's own records, each run would be one more release.
+        runs = Gathered({}, complete=True)
+        if not page.source.own:
+            with progress:
+                runs = gathered(page.source, shown_parts(question, page.dataset.n), TALLIED, "Parts of the runs")
         pairs = [*own_link, *_names(page, question, runs.rows, at)]
         query = state.differing_query(pairs)
         with place:
@@ -261,9 +254,9 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     pairs = [*own_link, *_names(page, question, rows, at)]
     query = state.differing_query(pairs)
     bounds_public = not page.dataset.bounds_from_data
-    series = compare.all_series(question.entries, rows, question.adjacency, bounds_public=bounds_public)
+    series = frontier.all_series(question.entries, rows, question.adjacency, bounds_public=bounds_public)
     shared = tuple(one for one in series if not one.per_distance)
-    without_data = compare.no_data_ratio(rows)
+    without_data = frontier.no_data_ratio(rows)
     with place:
         draw_stage(page, question, rows, series, at, query)
     with top:
@@ -277,10 +270,10 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
                 st.warning("The cost without privacy is 0: there are no more different records than clusters. Lower k.")
             else:
                 st.caption("The first runs are on their way.")
-        if runs.complete and (words := compare.own_numbers(shared, rows, at)):
+        if runs.complete and (words := frontier.own_numbers(shared, rows, at)):
             st.caption(words)
     ring = chosen()
-    scene = compare.frontier(shared, question.adjacency, ring, at=at, without_data=without_data) if shared else None
+    scene = frontier.frontier(shared, question.adjacency, ring, at=at, without_data=without_data) if shared else None
     _keep(page, question, at, rows, () if scene is None else (scene,), pairs)
     if not series:
         return
@@ -289,7 +282,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         away = [one for one in series if one.per_distance]
         for column, one in zip(st.columns(2, gap="medium") if away else (), away, strict=False):
             with column:
-                scene, name = compare.apart(one, question.adjacency), f"apart-{one.key}"
+                scene, name = frontier.apart(one, question.adjacency), f"apart-{one.key}"
                 _follow(live(scene, key=name, height=APART_HEIGHT, fits=True), one, name)
         # The runs of each method and ε of which every one is there: before that none of them is the median.
         counts = Counter((key, row["epsilon"]) for key, each in rows.items() for row in each)
@@ -302,9 +295,9 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
         lines = [
             line
             for key, each in rows.items()
-            for line in compare.table(ENTRIES[key].name, each, bounds_public=bounds_public)
+            for line in frontier.table(ENTRIES[key].name, each, bounds_public=bounds_public)
         ]
-        safe_table([*lines, *compare.no_data_line(rows)])
+        safe_table([*lines, *frontier.no_data_line(rows)])
         st.caption("Medians over the runs. Time is the processor's, for one run on one core.")
 
     def offer() -> None:
@@ -315,12 +308,12 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
 
     def explain() -> None:
         parts = [
-            reading.FormulaPart(name, formulas, compare_reading.WORDS)
-            for name, formulas in compare_reading.formulas(series, rows, at)
+            reading.FormulaPart(name, formulas, frontier.WORDS)
+            for name, formulas in frontier.formulas(series, rows, at)
             if formulas
         ]
         code = calls_excerpt(_calls(page, question, at))
-        reading.article(compare_reading.MISREADINGS, compare_reading.PAPERS, parts, code, CODE)
+        reading.article(frontier.MISREADINGS, frontier.PAPERS, parts, code, CODE)
 
     with below:
         contents = {
@@ -381,13 +374,13 @@ def _keep(
     notes = (
         f"{dataset.title}: k = {question.n_clusters}, {question.n_runs} runs of each method at each ε, noise seeds "
         f"from {question.seed} on, start seed {question.start_seed}.",
-        *((PUBLIC,) if public else (compare.LEAK, CURATOR)),
+        *((PUBLIC,) if public else (frontier.LEAK, CURATOR)),
     )
-    medians = {key: compare.median_at(rows, key, at) for key in rows}
+    medians = {key: frontier.median_at(rows, key, at) for key in rows}
     promises = tuple(
         {
             "method": ENTRIES[key].name,
-            "line": compare.guarantee_words(row, bounds_public=not dataset.bounds_from_data),
+            "line": frontier.guarantee_words(row, bounds_public=not dataset.bounds_from_data),
         }
         for key, row in medians.items()
         if row is not None
@@ -396,7 +389,7 @@ def _keep(
 
 
 def _calls(page: PageFrame, question: CompareQuestion, at: float) -> Calls:
-    return compare_reading.code(data_of(page.source, public=page.public), question, at, chosen())
+    return frontier.code(data_of(page.source, public=page.public), question, at, chosen())
 
 
 def _follow(picture: LiveState, one: Series, place: str) -> None:

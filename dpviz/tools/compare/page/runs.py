@@ -255,24 +255,19 @@ def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Sea
 
 def repeated(source: Source, parts: Sequence[TrialPart], place: str) -> tuple[RepeatedRun | None, ...]:
     """Repeat one run of each part; None while it is being computed. Draws the progress and any problem."""
-    answers = _ask_beside(source, compare_tasks.look, parts, "Runs to look at", place)
-    if answers.problem:
-        state.error(answers.problem)
-    return answers.found
+    return _ask_beside(source, compare_tasks.look, parts, "Runs to look at", place)
 
 
 def counterparts(source: Source, part: TrialPart, place: str) -> tuple[Counterparts | None, ...]:
     """Return the comparison of each run's clusters with those without privacy; () while it is being computed."""
-    answers = _ask_beside(source, compare_tasks.counterparts, [part], "Clusters beside those without privacy", place)
-    if answers.problem:
-        state.error(answers.problem)
-    return answers.found[0] or ()
+    what = "Clusters beside those without privacy"
+    return _ask_beside(source, compare_tasks.counterparts, [part], what, place)[0] or ()
 
 
 def compared_without(source: Source, part: TrialPart) -> FoundClusters | None:
     """Return k-means without privacy on the records of `part`; None while it is being computed."""
     what = "Centers without privacy"
-    clusters: FoundClusters | None = _ask_beside(source, compare_tasks.without_privacy, [part], what, "exact").found[0]
+    clusters: FoundClusters | None = _ask_beside(source, compare_tasks.without_privacy, [part], what, "exact")[0]
     return clusters
 
 
@@ -285,10 +280,13 @@ def _finished(parts: Sequence[TrialPart], answers: Answers) -> dict[TrialPart, S
     return {part: rows for part, rows in zip(parts, answers.found, strict=False) if rows is not None}
 
 
-def _ask_beside(source: Source, task: Task, parts: Sequence[TrialPart], what: str, place: str) -> Answers:
+def _ask_beside(source: Source, task: Task, parts: Sequence[TrialPart], what: str, place: str) -> tuple[Any, ...]:
     # These jobs repeat the same noise.
     jobs = [Job(task, (part,), classified=True, n_runs=0) for part in parts]
-    return asking.ask(source, jobs, what=what, key=f"wait-{place}", secret=False, public=False, tallied=False)
+    answers = asking.ask(source, jobs, what=what, key=f"wait-{place}", secret=False, public=False, tallied=False)
+    if answers.problem:
+        state.error(answers.problem)
+    return answers.found
 
 
 def _cache(source: Source, place: str) -> Mapping[TrialPart, Any]:

@@ -193,10 +193,8 @@ class Room:
         self.version += 1
         return ""
 
-    def answer(self, cookie: str, question: str, choice: int) -> int | None:
-        """Keep a student's first answer to a question, and return it; None if there is no such question or choice."""
-        if question not in ASKED or choice not in range(len(ASKED[question].choices)):
-            return None
+    def answer(self, cookie: str, question: str, choice: int) -> int:
+        """Keep a student's first answer to a question, and return it."""
         given = self.students[cookie].answers
         if question not in given:
             given[question] = choice
@@ -552,13 +550,12 @@ async def _answer(request: Request) -> Response:
         return JSONResponse({"problem": REFUSED[room]}, room)
     sent = await _posted(request)
     name, choice = str(sent.get("question", "")), sent.get("choice")
-    if name not in ASKED or type(choice) is not int:
+    if name not in ASKED or type(choice) is not int or choice not in range(len(ASKED[name].choices)):
         return JSONResponse({"problem": NO_ANSWER}, 400)
     cookie = _place(request, room.code)
     if problem := room.join(cookie, _find_client(request)) if cookie else NO_COOKIE:
         return JSONResponse({"problem": problem}, 403)
-    kept = room.answer(cookie, name, choice)
-    return JSONResponse({"problem": NO_ANSWER}, 400) if kept is None else JSONResponse({"chosen": kept})
+    return JSONResponse({"chosen": room.answer(cookie, name, choice)})
 
 
 async def _teach(request: Request) -> Response:

@@ -2,11 +2,10 @@
 
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
-from typing import Any
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -92,22 +91,23 @@ _NUMBERS = {
     "corner": 1.0 + 2.0 * math.sqrt(2.0) / math.pi,
     "more": 2.0 * math.sqrt(2.0) / math.pi,
 }
-_WRITTEN: Mapping[str, Any] = tomllib.loads(text("plans.toml").format_map(_NUMBERS))
+_WRITTEN = tomllib.loads(text("plans.toml").format_map(_NUMBERS))
 # Links by their names. The link to a chapter of the course begins with the chapter's title.
 LINKS = {name: TeachLink(*each) for name, each in _WRITTEN["links"].items()} | {
     f"learn:{name}": TeachLink(each.title, f"learn?chapter={name}", each.title) for name, each in CHAPTERS.items()
 }
 
 
-def _part(name: str, minutes: int) -> ClassPart:
-    written = _WRITTEN["parts"][name]
-    return ClassPart(minutes, **{**written, "links": tuple(LINKS[link] for link in written["links"])})
-
-
+_PARTS = {
+    name: each | {"links": tuple(LINKS[link] for link in each["links"])} for name, each in _WRITTEN["parts"].items()
+}
 # Parts of each plan, by its minutes.
-PLANS = {int(plan): tuple(_part(*each) for each in parts.items()) for plan, parts in _WRITTEN["plans"].items()}
-WRONG_IDEAS = tuple(WrongIdea(**{**each, "link": LINKS[each["link"]]}) for each in _WRITTEN["wrong"])
-EXERCISES = tuple(Exercise(**{**each, "link": LINKS[each["link"]]}) for each in _WRITTEN["exercises"])
+PLANS = {
+    int(plan): tuple(ClassPart(minutes, **_PARTS[name]) for name, minutes in parts.items())
+    for plan, parts in _WRITTEN["plans"].items()
+}
+WRONG_IDEAS = tuple(WrongIdea(**each | {"link": LINKS[each["link"]]}) for each in _WRITTEN["wrong"])
+EXERCISES = tuple(Exercise(**each | {"link": LINKS[each["link"]]}) for each in _WRITTEN["exercises"])
 
 
 def links() -> tuple[TeachLink, ...]:
