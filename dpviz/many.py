@@ -38,8 +38,9 @@ from dpviz.methods import ALGORITHMS, BROKEN, WRONG, MethodLike, beside, find
 from dpviz.plots import Figure
 from dpviz.runs import notices_of, on_data, records_of, with_rows
 from dpviz.stories.charts import roc_scene
-from dpviz.stories.label import AUDITED, ceiled_two, floored_two
+from dpviz.stories.label import AUDITED, ceiled_two
 from dpviz.stories.method import Method
+from dpviz.stories.panel import ceiled, floored
 from dpviz.tools.audit.cases import UNIT, AuditCase, alternating_gaps, judged, own_pair, pairs_in, params_of
 from dpviz.tools.audit.runs import worst
 from dpviz.tools.audit.table import VIOLATION, verdict
@@ -337,8 +338,8 @@ def audit(
             cases.append(replace(usual, own_pair=gaps, params=params_of(name, params, gaps.box)))
         case, bound = worst(cases, runs=runs, seed=seed)
         limit, said = case.epsilon_of(judged(case.guarantee)), verdict(case, bound)
-    claim = "nothing claimed" if math.isinf(limit) else f"ε = {ceiled_two(limit)} claimed"
-    found = f"at least {floored_two(bound.epsilon_lower)} measured in {bound.n_runs:,} runs"
+    claim = "nothing claimed" if math.isinf(limit) else f"ε = {ceiled(limit)} claimed"
+    found = f"at least {floored(bound.epsilon_lower)} measured in {bound.n_runs:,} runs"
     words = f"{algorithm.title}: {claim}, {found}: {said}. {case.pair.words}"
     return Audit(algorithm.title, limit, said, case.pair.words, bound, words)
 

@@ -28,8 +28,9 @@ from dpviz.plots import Measure, Strip
 from dpviz.plots.scene import Law
 from dpviz.solvers import KMEANS_STARTS, dataless_centers, su_iterations
 from dpviz.stories.ensemble import FEWEST_DRAWS, MOST_DRAWS, standard_noise
+from dpviz.stories.label import QUESTIONS
 from dpviz.stories.outcomes import Figure
-from dpviz.stories.panel import Fact, at_most, attacker, counted, limit, number
+from dpviz.stories.panel import Fact, at_most, attacker, counted, limit, number, times
 from dpviz.stories.spending import leaves, scale_of
 from dpviz.stories.wording import about, percent
 
@@ -231,7 +232,7 @@ def cost_ratio(cost: float, best: float) -> float:
 
 def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> Fact:
     """Return the cost without data as a multiple of `best`, named `beside`. Mark it if a run's `cost` is no less."""
-    cost_words = f"{number(cost_ratio(without_data, best))} × {beside}"
+    cost_words = f"{times(cost_ratio(without_data, best))} × {beside}"
     return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP, False)
 
 
@@ -270,9 +271,9 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     one, two = proved.odds(), double.odds()
     why = (
         f"{limit(one)}: could someone tell whether you took part? {limit(two)}: could someone who knows you took part "
-        "tell which of two answers you gave? The second is easier."
+        "tell which of two records was yours? The second is easier."
     )
-    return (Fact("Which of two answers you gave", at_most(two), why, True),)
+    return (Fact(QUESTIONS[Adjacency.REPLACE], at_most(two), why, True),)
 
 
 def recolored(centers: Centers, nonprivate_labels: Labels, shape: tuple[int, int, int]) -> ByteArray:

@@ -50,7 +50,7 @@ from dpviz.stories.charts import CostLine
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import Contents, box_words, protected
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import Fact, Sentence, cluster_names, number, places_words
+from dpviz.stories.panel import Fact, Sentence, cluster_names, number, places_words, times
 from dpviz.stories.run import Chart, Run, S_co
 from dpviz.stories.stage import Clock, Stage, StepsScene, Stops
 from dpviz.stories.view import Projection, View, Words
@@ -353,7 +353,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         off = number(round(100.0 * self.distance_share, 9))
         far = "Mean distance to Lloyd's centers under the best matching."
         return (
-            Fact("Cost", f"{number(center_facts.cost_ratio(cost, best))} × k-means", start, False),
+            Fact("Cost", f"{times(center_facts.cost_ratio(cost, best))} × k-means", start, False),
             center_facts.no_data_fact(cost, self.no_data_cost, best, "k-means"),
             Fact("Off Lloyd's centers", f"{off} % of the box's diagonal", far, False),
         )

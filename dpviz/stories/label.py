@@ -18,6 +18,12 @@ from dpviz.stories.view import Words
 
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
 
+# An attacker's question that such neighbors limit.
+QUESTIONS = {
+    Adjacency.ADD_REMOVE: "Did somebody take part?",
+    Adjacency.REPLACE: "Which of two records was somebody's?",
+}
+
 # Object of a claim: without and with a difference between the run's procedure and the source's.
 ORIGINAL, THIS_RUN = ("", " in the paper"), ("", " for what you see")
 
@@ -48,10 +54,20 @@ Verdict = Literal["proved", "claimed", "broken"]
 AUDITED = ASSETS / "audit" / "methods.json"
 # The epsilon that every mode claims in the audit.
 AUDITED_EPSILON = "1"
+# Decimals of a measured ε in the audit's rows.
+AUDITED_DECIMALS = 4
 # Beyond it, a factor means nothing to a reader.
 LARGEST_FACTOR = 1e15
 FACTORS = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 NOTHING_CLAIMED = "Nothing is claimed, and nothing is proved."
+
+
+def least(measured: float) -> float:
+    """Return the measured ε of an audit's row as it may be printed: three digits, never more than the runs have shown.
+
+    The row has it rounded, perhaps upward.
+    """
+    return float(floored(max(0.0, measured - 0.5 * 10.0**-AUDITED_DECIMALS)))
 
 
 @cache
@@ -63,7 +79,7 @@ def _leaks() -> tuple[tuple[str, tuple[tuple[str, str], ...], float], ...]:
         if row["verdict"] == "violation found" and row["proved"] is None:
             name, *parts = row["key"].split(":")
             settings = (part.partition("=") for part in ",".join(parts).split(",") if "=" in part)
-            found.append((name, tuple((field, value) for field, _, value in settings), float(row["measured"])))
+            found.append((name, tuple((field, value) for field, _, value in settings), least(float(row["measured"]))))
     return tuple(found)
 
 
@@ -88,11 +104,12 @@ def guarantee_in_a_sentence(
     """Return a verdict on the guarantee, and one sentence that begins with it.
 
     `who` is the word for one record. `distance` is the distance for which an ε per distance is read, in words too.
-    `leak` is an audit's lower bound for the same mode where it claims ε = 1. Limits are rounded up to two digits.
+    `leak` is an audit's lower bound for the same mode where it claims ε = 1.
+    Every ε has as many digits as on the card, and a factor has two.
     """
     stated, proved = guarantee.published, guarantee.proved
     length, apart = distance or (1.0, "1 unit")
-    claimed = "" if stated is None or math.isinf(stated.epsilon) else ceiled_two(_epsilon(stated, length))
+    claimed = "" if stated is None or math.isinf(stated.epsilon) else ceiled(_epsilon(stated, length))
     if proved is None or math.isinf(proved.epsilon):
         if not claimed:
             return "claimed", NOTHING_CLAIMED
@@ -102,8 +119,8 @@ def guarantee_in_a_sentence(
         if leak is None or leak <= 1.0:
             return "claimed", f"{opening}."
         where = "an" if claimed == AUDITED_EPSILON else f"where {AUDITED_EPSILON} is claimed, an"
-        return "broken", f"{opening}: {where} audit measures at least {floored_two(leak)}."
-    of_proof = ceiled_two(_epsilon(proved, length))
+        return "broken", f"{opening}: {where} audit measures at least {floored(leak)}."
+    of_proof = ceiled(_epsilon(proved, length))
     factor = factor_words(_epsilon(proved, length))
     if not factor:
         return "proved", f"Proved, but ε = {of_proof} limits next to nothing."
@@ -144,17 +161,8 @@ def factor_words(epsilon: float) -> str:
 
 def ceiled_two(value: float) -> str:
     """Write an upper limit with two significant digits, never less than it is: 0.91, 2.8, 23,000."""
-    return ceiled(value, decimals=_second(value))
-
-
-def floored_two(value: float) -> str:
-    """Write a lower limit with two significant digits, never more than it is."""
-    return floored(value, decimals=_second(value))
-
-
-def _second(value: float) -> int:
-    """Return the decimal place of the second significant digit; negative before the point."""
-    return 1 - math.floor(math.log10(value)) if value > 0 and math.isfinite(value) else 0
+    # Decimal place of the second digit. It is negative before the point.
+    return ceiled(value, decimals=1 - math.floor(math.log10(value)) if value > 0 and math.isfinite(value) else 0)
 
 
 def odds_measure(claim: Claim | None, length: float = 1.0) -> Measure | None:

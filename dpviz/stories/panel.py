@@ -125,6 +125,11 @@ def beside(ratio: float) -> str:
     return f"{number(float(f'{percent:.2g}'))} % {'more' if ratio > 1.0 else 'less'} than"
 
 
+def times(ratio: float) -> str:
+    """Write a cost as a multiple of another cost: 1.60, 13.1."""
+    return f"{ratio:.2f}" if ratio < 10.0 else number(ratio)
+
+
 def at_least(percent: float) -> str:
     """Write a lower limit as whole cases in 100, never more than it is."""
     return f"{floored(percent, decimals=0)} in 100"

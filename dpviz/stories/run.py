@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 CHART_HEIGHT = 170  # CSS pixels
 # What an attacker guesses about a replaced record.
-ANSWER_QUESTION = "Which of two answers did you give?"
+ANSWER_QUESTION = "Which of two records was yours?"
 # Key of a chart.
 PROFILES = "profiles"
 # Seed of draws that only illustrate a distribution. Public.

@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.core import Adjacency, CentersRelease, PointsRelease, Release, Result, Step
 from dpviz.mechanisms import TEACHING
-from dpviz.stories.label import delta_words, numbers_of
+from dpviz.stories.label import QUESTIONS, delta_words, numbers_of
 from dpviz.stories.panel import Fact, at_most, ceiled, chance_limit, counted
 from dpviz.tools.release import (
     FINAL,
@@ -58,10 +58,6 @@ BEST = "It holds where no settings were chosen after a look at an earlier releas
 UNPROVED = "Nothing is proved of this release: no limit holds for what an attacker learns from it."
 NO_PRIVACY = "This method hides nothing: it gives exact averages away. Choose a private one under More."
 PAIR = "Two methods stand beside each other. Choose one of them under More to release."
-QUESTIONS = {
-    Adjacency.ADD_REMOVE: "Did somebody take part?",
-    Adjacency.REPLACE: "Which of two records was somebody's?",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,10 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
     start = ("reference", source.key, *group, *kind.reference_key(params, result))
     words = words_of(source)
     reference = _recall(source, start, lambda: kind.find_reference(dataset.points, words, result, params))
-    guaranteed = replace(result, guarantee=honest(result.guarantee, dataset, secret=secret))
+    # A release has its caveats since it was drawn.
+    guaranteed = (
+        result if made is not None else replace(result, guarantee=honest(result.guarantee, dataset, secret=secret))
+    )
 
     def put_together() -> Any:
         run = kind.from_result(guaranteed, params, dataset.points, words, reference)

@@ -131,7 +131,7 @@ def test_centers_that_cost_less_by_chance_cost_as_much():
     # The run measures its cost once and keeps it.
     lucky.__dict__["nonprivate_cost"] = 0.9 * best
     assert lucky.outcome().nonprivate_value == 1.0
-    assert next(fact.value for fact in lucky.utility() if fact.label == "Cost") == "1 × k-means"
+    assert next(fact.value for fact in lucky.utility() if fact.label == "Cost") == "1.00 × k-means"
     assert lucky.lost_share == 0.0
     assert [cost_ratio(*costs) for costs in ((2.0, 4.0), (4.0, 2.0), (0.0, 0.0), (1.0, 0.0))] == [1.0, 2.0, 1.0, np.inf]
 

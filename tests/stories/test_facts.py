@@ -321,7 +321,7 @@ def test_every_number_among_the_facts_is_what_its_label_says(name, options):
     proved = run.guarantee.proved
     if name != "nd_laplace" and proved is not None and proved.adjacency is Adjacency.ADD_REMOVE:
         doubled = attacker_odds(2.0 * proved.epsilon, (1.0 + math.exp(proved.epsilon)) * proved.delta)
-        wanted["Which of two answers you gave"] = [Limit(min(doubled, 100.0))]
+        wanted["Which of two records was somebody's?"] = [Limit(min(doubled, 100.0))]
     check(run.facts(), wanted)
 
 

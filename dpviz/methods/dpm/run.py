@@ -32,6 +32,7 @@ from dpviz.stories.panel import (
     counted,
     number,
     places_words,
+    times,
 )
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.spending import SpendingRow
@@ -394,7 +395,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         facts.append(
             Fact(
                 "Cost",
-                f"{number(self.cost_ratio)} × k-means{with_as_many}",
+                f"{times(self.cost_ratio)} × k-means{with_as_many}",
                 "Sum of squared distances to the nearest center, over that of k-means with as many centers and no "
                 "privacy.",
                 False,
@@ -404,7 +405,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         facts.append(
             Fact(
                 "With exact means",
-                f"{number(without)} × k-means",
+                f"{times(without)} × k-means",
                 "The cost if the centers of the same cells had no noise: what the cuts alone are to blame for.",
                 False,
             )

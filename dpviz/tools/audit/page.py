@@ -16,7 +16,18 @@ from dpviz.audit import Batch, Outcomes
 from dpviz.core import Adjacency, Confidential, Knob
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, scene_hash
-from dpviz.stories.label import BOX, CURATOR, NOBODY, Contents, described, label_of, person_words, promise, protected
+from dpviz.stories.label import (
+    BOX,
+    CURATOR,
+    NOBODY,
+    Contents,
+    described,
+    label_of,
+    least,
+    person_words,
+    promise,
+    protected,
+)
 from dpviz.stories.method import SHORT, Page
 from dpviz.stories.panel import ceiled, number
 from dpviz.stories.recipe import Calls, calls_excerpt
@@ -34,7 +45,7 @@ from dpviz.tools.audit.runs import (
     part,
     parts_of,
 )
-from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, least, line
+from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, line
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.asking import Job, after_picture
 from dpviz.ui.controls import nearest

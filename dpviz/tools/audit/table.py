@@ -11,7 +11,7 @@ from joblib import Memory, Parallel, delayed, parallel_config  # type: ignore[im
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.core import Adjacency, Box, Claim, Points
 from dpviz.core.algebra import one_thread
-from dpviz.stories.panel import floored
+from dpviz.stories.label import AUDITED_DECIMALS
 from dpviz.tables import Cell, Column, Report, ResultTable
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged
 from dpviz.tools.audit.pictures import percent
@@ -20,8 +20,6 @@ from dpviz.tools.trials import versions
 
 # Runs per data set; BATCHED times as many if one call makes many runs.
 RUNS = 2_000
-# Decimals of a measured ε in a row.
-DECIMALS = 4
 # Suffix of the folder, beside the table, with the table's finished lines.
 SUFFIX = ".part"
 TITLE = "Audit: measured privacy beside claimed privacy"
@@ -139,7 +137,7 @@ def row_of(case: AuditCase, bound: EpsilonBound) -> TableRow:
         "proved": None if proved is None else _number(case, proved),
         "delta": claim.delta,
         "neighbors": NEIGHBORS[claim.adjacency],
-        "measured": round(bound.epsilon_lower, DECIMALS),
+        "measured": round(bound.epsilon_lower, AUDITED_DECIMALS),
         "at_ceiling": "yes" if bound.at_ceiling else "",
         "runs": bound.n_runs,
         "verdict": verdict(case, bound),
@@ -148,14 +146,6 @@ def row_of(case: AuditCase, bound: EpsilonBound) -> TableRow:
         "pair": case.pair.words,
         "key": case.key,
     }
-
-
-def least(measured: float) -> float:
-    """Return a row's measured ε as it may be printed: three digits, and never more than the runs have shown.
-
-    The row has it rounded, perhaps upward.
-    """
-    return float(floored(max(0.0, measured - 0.5 * 10.0**-DECIMALS)))
 
 
 def verdict(case: AuditCase, bound: EpsilonBound) -> str:

@@ -19,7 +19,7 @@ from dpviz.plots import AID, GUIDE, MEMBERS, RELEASED, SECRET, UNRELEASED, Audie
 from dpviz.stories import center_facts
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.charts import BAND, HIGHEST_RATIO, Curve, layers_of, percentiles
-from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_names, number
+from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_names, number, times
 from dpviz.stories.recipe import Calls, Data
 from dpviz.stories.spending import leaves, words_of
 from dpviz.stories.stage import Clock, Stage
@@ -343,12 +343,12 @@ def no_data_line(rows: Rows) -> list[dict[str, object]]:
     """Return the line of no data in the table of all numbers; no line if no run has its cost."""
     ratio = no_data_ratio(rows)
     line: dict[str, object] = {"Method": NO_DATA, "Guarantee": "no record is read: ε = 0"}
-    return [] if ratio is None else [line | {"Cost, × without privacy": times_words(ratio)}]
+    return [] if ratio is None else [line | {"Cost, × without privacy": times(ratio)}]
 
 
 def facts(row: Row) -> tuple[Fact, ...]:
     """Return the numbers of one run; all but its seeds are exact."""
-    ratio = times_words(float(row["inertia_ratio"]))
+    ratio = times(float(row["inertia_ratio"]))
     numbers = [Fact("Cost", f"{ratio} × without privacy", "Sum of squared distances.", False)]
     if "no_data_inertia" in row:
         cost, without_data, best = (float(row[name]) for name in ("inertia", "no_data_inertia", "floor_inertia"))
@@ -403,12 +403,7 @@ def spread_words(runs: Sequence[Row]) -> tuple[str, str]:
     costs = (row["inertia_ratio"] if row["status"] == OK else math.inf for row in runs)
     ratios = np.array([float(cost) for cost in costs if cost is not None])
     low, high = band(ratios)
-    return times_words(float(np.median(ratios))), f"{times_words(low)} to {times_words(high)}"
-
-
-def times_words(ratio: float) -> str:
-    """Write a cost as a multiple of another cost, with two decimals if they matter."""
-    return f"{ratio:.2f}" if ratio < 10.0 else number(ratio)
+    return times(float(np.median(ratios))), f"{times(low)} to {times(high)}"
 
 
 def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpviz.core import Adjacency, Claim, Confidential, attacker_odds
-from dpviz.stories.label import Label, Statement
-from dpviz.stories.panel import at_most, beside, ceiled, chance_limit, counted, number
+from dpviz.stories.label import QUESTIONS, Label, Statement
+from dpviz.stories.panel import at_most, beside, ceiled, chance_limit, counted, number, times
 from dpviz.tools.compare.document import (
     Block,
     Document,
@@ -35,7 +35,6 @@ from dpviz.tools.compare.frontier import (
     per_distance,
     promised_numbers,
     spread_words,
-    times_words,
 )
 from dpviz.tools.compare.runs import Row, Rows
 from dpviz.tools.compare.search import Recommendation
@@ -331,8 +330,8 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
 
     return (
         ("Released so far", f"{_total(before)}{f' With this release: {_spent(after)}.' if after is not None else ''}"),
-        ("Did somebody take part? (coin flip: 50)", format_odds(Adjacency.ADD_REMOVE)),
-        ("Which of two records was somebody's?", format_odds(Adjacency.REPLACE)),
+        (f"{QUESTIONS[Adjacency.ADD_REMOVE]} (coin flip: 50)", format_odds(Adjacency.ADD_REMOVE)),
+        (QUESTIONS[Adjacency.REPLACE], format_odds(Adjacency.REPLACE)),
         ("Is the exact table in it?", EXACT.format(k=facts.n_clusters)),
         ("Counts per cluster", COUNTS),
         ("The table released last", table),
@@ -422,12 +421,12 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
         lead = "Its" if best is not None else f"At ε = {epsilon}, {name} costs least: its"
         # These runs are not the runs behind the answer.
         n = sum(row["epsilon"] == facts.epsilon for row in findings.rows[key])
-        ends = f"the table's {n} runs; middle 90 % of them: {times_words(first.low)} to {times_words(first.high)} ×"
+        ends = f"the table's {n} runs; middle 90 % of them: {times(first.low)} to {times(first.high)} ×"
         sentences.append(f"{lead} median cost is {beside(first.median)} without privacy ({ends}).")
         without_data = no_data_ratio(findings.rows)
         if without_data is not None and first.median >= without_data:
             sentences.append(
-                f"Centers chosen without any record cost no more: {times_words(without_data)} × without privacy."
+                f"Centers chosen without any record cost no more: {times(without_data)} × without privacy."
             )
     second = ranked.get(findings.second)
     runner = "There is no runner-up that is proved"
@@ -541,7 +540,7 @@ def pinned(findings: Findings, *, bounds_public: bool) -> TableBlock:
     rows = tuple(
         (
             f"{findings.names[key]}, ε = {number(float(row['epsilon']))}",
-            times_words(float(row["inertia_ratio"])),
+            times(float(row["inertia_ratio"])),
             str(row["k_found"]),
             guarantee_words(row, bounds_public=bounds_public),
             str(row["noise_seed"]),
@@ -572,5 +571,5 @@ def numbers(findings: Findings, n_clusters: int) -> TableBlock:
         lines.append(tuple(cells))
     without_data = no_data_ratio(findings.rows)
     if without_data is not None:
-        lines.append((NO_DATA, *(times_words(without_data) for _ in epsilons)))
+        lines.append((NO_DATA, *(times(without_data) for _ in epsilons)))
     return TableBlock(head, tuple(lines))

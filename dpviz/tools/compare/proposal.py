@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpviz.core import Box
+from dpviz.stories.panel import times
 
 __all__ = ["Recommendation", "recommend"]
 
@@ -57,8 +58,8 @@ class Recommendation:
             return ""
         low, high = self.band
         return (
-            f"about {self.cost:.2f} times k-means without privacy ({low:.2f} to {high:.2f} on our 38 data sets; yours "
-            "can lie outside)"
+            f"about {times(self.cost)} times k-means without privacy ({times(low)} to {times(high)} on our 38 data "
+            "sets; yours can lie outside)"
         )
 
 

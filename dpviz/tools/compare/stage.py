@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpviz.core import Adjacency, Centers, Confidential, FloatArray, Guarantee, Points, attacker_odds
 from dpviz.plots import Audience
 from dpviz.stories.label import ceiled_two
-from dpviz.stories.panel import WHOLE_LIMIT, Sentence, limit, number
+from dpviz.stories.panel import WHOLE_LIMIT, Sentence, limit, number, times
 from dpviz.tools.compare.frontier import LEAK, NEIGHBORS, EpsilonMeaning, Series, band
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, Rows
 from dpviz.tools.trials import OK
@@ -263,12 +263,7 @@ def number_of(each: MethodMap, i: int, *, public: bool) -> tuple[str, str]:
             return "–", missing
         return limit(odds), "in 100"
     cost = each.nonprivate_costs[i] if each.nonprivate_costs else None
-    return ("…", "") if cost is None else (two_digits(cost), "×")
-
-
-def two_digits(cost: float) -> str:
-    """Write a cost, × without privacy, with as many digits as a comparison needs: 1.03, 3.9, 13."""
-    return f"{cost:.2f}" if cost < 2 else f"{cost:.1f}" if cost < 9.95 else f"{cost:.0f}"
+    return ("…", "") if cost is None else (times(cost), "×")
 
 
 def plane(places: Points) -> FloatArray:
@@ -502,7 +497,7 @@ def conditions(
         if each.promise.meaning is EpsilonMeaning.OTHER
     ]
     if no_data is not None:
-        words = f"Centers chosen without any record cost {two_digits(no_data)} ×. A method up there learned nothing."
+        words = f"Centers chosen without any record cost {times(no_data)} ×. A method up there learned nothing."
         lines.append(both("No data.", words, ""))
     lines.append(both("Choosing ε.", LEAK, "Choose it on public data like yours."))
     return tuple(lines)

@@ -19,7 +19,7 @@ from dpviz.solvers import nonprivate_kmeans
 from dpviz.solvers.grids import CellGrid, even_grid
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_COLORED, MOST_DRAWN, NO_GROUP, WIDEST, noise_length, sample
-from dpviz.stories.panel import ceiled, number
+from dpviz.stories.panel import ceiled, times
 from dpviz.stories.spending import adjacency_of, list_spending
 from dpviz.stories.view import project
 from tests.stories.marks import NOISY, SETTINGS, brute_labels, by_hand, chart_of, named, same, shown
@@ -113,7 +113,7 @@ def test_the_cost_chart_shows_exact_costs_beside_lloyds(tell_family, name, d):
     (fact,) = [fact for fact in told.utility() if fact.label == "Cost"]
     best = min(told.reference.nonprivate_costs[-1], nonprivate_kmeans(told.unit, 4).nonprivate_costs[-1])
     ratio = brute_cost(told.unit, told.final) * len(told.unit) / best
-    assert fact.value == f"{number(max(ratio, 1.0))} × k-means"
+    assert fact.value == f"{times(max(ratio, 1.0))} × k-means"
 
 
 def test_lloyds_run_starts_where_the_method_does(tell_family):

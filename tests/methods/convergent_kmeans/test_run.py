@@ -14,7 +14,7 @@ from dpviz.plots import Audience, Kind
 from dpviz.solvers import nonprivate_kmeans
 from dpviz.stories.centers import Blur, Placement
 from dpviz.stories.label import both_limits, label_of
-from dpviz.stories.panel import number, odds
+from dpviz.stories.panel import number, odds, times
 from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
 from tests.stories.marks import chart_of
 
@@ -75,7 +75,7 @@ def test_odds_follow_the_formula(tell, epsilon):
     )
     assert label_of(told.result.guarantee, told.contents()).proved.odds == once
     assert f" {re.search(r'[0-9]+', once)[0]} times in 100" in both_limits(told.guarantee)
-    assert value(told.risk(), "Which of two answers you gave") == twice
+    assert value(told.risk(), "Which of two records was somebody's?") == twice
 
 
 def test_the_specifications_odds():
@@ -86,7 +86,7 @@ def test_delta_counts_in_the_odds(tell):
     told = proving(tell(), Claim(1.0, 0.2, Adjacency.ADD_REMOVE, "test"))
     twice = 0.2 * (1 + math.e)  # group privacy of two: (1 + e^ε) δ
     wanted = f"at most {math.ceil(100 * (math.exp(2) + twice) / (1 + math.exp(2)))} in 100"
-    assert value(told.risk(), "Which of two answers you gave") == wanted
+    assert value(told.risk(), "Which of two records was somebody's?") == wanted
 
 
 def test_every_placement_and_blur_has_its_headline():
@@ -121,7 +121,7 @@ def test_cost_is_against_the_lesser_of_lloyds_and_k_means(tell, options, d):
     lloyds = brute_lloyd(told.unit, lloyds_start(told))[-1]
     best = brute_cost(told.unit, nonprivate_kmeans(told.unit, len(told.final)).nonprivate_centers)
     ratio = brute_cost(told.unit, told.final) / min(lloyds, best)
-    assert value(told.utility(), "Cost") == f"{number(max(ratio, 1.0))} × k-means"
+    assert value(told.utility(), "Cost") == f"{times(max(ratio, 1.0))} × k-means"
 
 
 def test_iterations_are_counted(tell, options):

@@ -22,12 +22,13 @@ from dpviz.audit import (
 )
 from dpviz.audit.bound import AuditEvent
 from dpviz.core import Adjacency, Budget
+from dpviz.stories.label import AUDITED_DECIMALS, least
 from dpviz.stories.panel import floored, number
 from dpviz.tables import read_tables
 from dpviz.tools.audit import pictures
 from dpviz.tools.audit.pictures import event_words, percent, statistic_words
 from dpviz.tools.audit.runs import Audited
-from dpviz.tools.audit.table import DECIMALS, NOTES, least
+from dpviz.tools.audit.table import NOTES
 
 POINTS = np.zeros((10, 1))
 
@@ -183,7 +184,7 @@ def test_outcomes_without_a_number_can_be_drawn():
 
 def test_a_measured_epsilon_is_never_shown_larger_than_it_is():
     found = [0.65396, 0.0, *np.random.default_rng(0).uniform(0.0, 6.0, 500)]
-    rows = [round(float(each), DECIMALS) for each in found]
+    rows = [round(float(each), AUDITED_DECIMALS) for each in found]
     assert all(0.0 <= least(row) <= true for row, true in zip(rows, found, strict=True))
     # Rounding to three digits, plus the row's own rounding.
     assert all(true - least(row) < 0.0102 for row, true in zip(rows, found, strict=True))

@@ -279,11 +279,6 @@ def test_what_is_proved_stands_first():
     assert [each.key for each in found] == ["convergent_kmeans", "eugkm", "dpm_published"]
 
 
-@pytest.mark.parametrize(("cost", "said"), [(1.034, "1.03"), (3.94, "3.9"), (9.96, "10"), (12.6, "13")])
-def test_costs_have_digits_that_can_be_compared(cost, said):
-    assert stage.two_digits(cost) == said
-
-
 def test_a_sentence_of_the_stage_has_two_readings():
     (words, more), *_ = stage.conditions("Blobs", 650, "add_remove", 5, 30, (), None, bounds_public=True)
     assert isinstance(words, Sentence)
