@@ -351,8 +351,11 @@ def _centers(centers: Centers, words: Words) -> tuple[tuple[str, ...], tuple[tup
         return words.feature_names, tuple((str(i), *map(number, row)) for i, row in enumerate(centers.tolist(), 1))
     rows = real_values(centers, words)
     columns = tuple(f"{each.name} ({each.unit})" if each.unit else each.name for each in rows[0]) if rows else ()
-    # As in the sentences about the same centers.
-    cells = ((each.text.removesuffix(each.unit).rstrip() for each in row) for row in rows)
+    # As in the sentences about the same centers, which give no degrees.
+    cells = (
+        (f"{each.value:.4f}" if each.unit == "°" else each.text.removesuffix(each.unit).rstrip() for each in row)
+        for row in rows
+    )
     return columns, tuple((str(i), *row) for i, row in enumerate(cells, 1))
 
 
