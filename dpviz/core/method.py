@@ -104,6 +104,13 @@ class CentersRelease(Release):
     noisy_counts: Counts | None = None
 
     @property
+    def noisy_total(self) -> float:
+        """Sum of the noisy counts, at least 0. Raises ValueError if the method releases none."""
+        if self.noisy_counts is None:
+            raise ValueError("The release had no counts. Give the number of records, or its order of magnitude.")
+        return max(float(np.sum(self.noisy_counts)), 0.0)
+
+    @property
     def sums_around(self) -> Centers | None:
         """Public places (k, d), box units, subtracted from the records before summing; None for the middle."""
         return None

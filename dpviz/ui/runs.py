@@ -304,6 +304,14 @@ def find_own_release(request: RunRequest, source: Source) -> Result[Release, Ste
     return made.get(_key_of(request, source, Noise(None)))
 
 
+def released_total(source: Source) -> float | None:
+    """Return the sum of noisy counts of the last release of own records that has counts, or None without one."""
+    made: dict[tuple[Hashable, ...], Result[Release, Step]] = st.session_state.get(_OWN_RELEASES, {})
+    releases = [result.release for key, result in made.items() if key[0] == source.key]
+    found = [each for each in releases if isinstance(each, CentersRelease) and each.noisy_counts is not None]
+    return found[-1].noisy_total if found else None
+
+
 def forget_own() -> None:
     """Forget all runs on this session's own records, whose traces are exact; releases stay in the ledger."""
     _private.clear()

@@ -18,12 +18,13 @@ from dpviz.tools.compare.frontier import NO_DATA
 from dpviz.tools.compare.page import report as compare_report
 from dpviz.tools.compare.page import tabs
 from dpviz.tools.compare.page.tabs import NOTHING_RECOMMENDED
+from dpviz.tools.compare.proposal import recommend
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.compare.search import MOST_ROUNDS
 from dpviz.ui import asking, release_ledger
 from dpviz.ui.asking import Answers
 from dpviz.ui.data.upload import HELD
-from tests.pages.conftest import at_once, typed
+from tests.pages.conftest import at_once, release, typed
 
 ROWS = np.random.default_rng(0).random((60, 2)).round(4)
 CSV = ("age,income,group\n" + "\n".join(f"{a},{b},g{i % 2}" for i, (a, b) in enumerate(ROWS))).encode()
@@ -116,6 +117,21 @@ def test_what_to_begin_with_follows_from_an_order_of_magnitude_that_is_typed(upl
     assert said[:2] == said[2:]
     assert said[0] != said[1]
     assert all("Expected: " in each for each in said)
+
+
+@pytest.mark.usefixtures("known")
+def test_what_to_begin_with_may_follow_from_released_counts(open_page):
+    page = open_page("convergent_kmeans", data="upload:", mode="dplloyd", epsilon="5.0", **SU, compare_at="1.0")
+    page = release(unit_bounds(page.give(CSV)))
+    total = page.shown.runs[0][1].release.noisy_total
+    page.app.switch_page("pages/compare.py")
+    page.run().set("selectbox", "Rows, about", "released")
+    (said,) = [each.value for each in page.app.markdown if "begin with" in each.value]
+    found = recommend(n=round(total), epsilon=1.0, n_clusters=3, d=2)
+    assert ENTRIES[found.method].name in said
+    assert found.expected in said
+    page.set("text_input", "age from", "0.1")
+    assert not any("begin with" in each.value for each in page.app.markdown)
 
 
 def test_the_link_is_written_whoever_looks_and_where_nothing_is_compared(open_page, known):

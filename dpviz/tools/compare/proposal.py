@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.core import Box
+from dpviz.core import Box, CentersRelease
 from dpviz.stories.panel import times
 
 __all__ = ["Recommendation", "recommend"]
@@ -65,7 +65,7 @@ class Recommendation:
 
 def recommend(
     *,
-    n: float,
+    n: float | CentersRelease,
     epsilon: float,
     delta: float | None = None,
     n_clusters: int | None = None,
@@ -75,7 +75,8 @@ def recommend(
 ) -> Recommendation:
     """Recommend a method from public values alone. No record is read and no budget is spent.
 
-    `n` is the number of records, or its order of magnitude if the number is secret. `n_clusters` is the number of
+    `n` is the number of records. If it is secret, give its order of magnitude, or a release of these records, whose
+    noisy counts are then added up. `n_clusters` is the number of
     centers to find. `d` is the number of features, by default that of the public `bounds` (a Box or (low, high)).
     `wanted` is "centers"; "regions" (clusters of any shape and, without `n_clusters`, of any number); "points" (each
     record is moved before it leaves its owner, with ε per unit of distance); or "source" (records stay secret while
@@ -84,6 +85,8 @@ def recommend(
 
         dpviz.recommend(n=20_000, d=2, n_clusters=5, epsilon=1)
     """
+    if isinstance(n, CentersRelease):
+        n = n.noisy_total
     if bounds is not None:
         found = bounds.d if isinstance(bounds, Box) else len(bounds[0])
         if d not in (None, found):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import dpviz
 from benchmarks.frontier_page import cheapest, epsilons, free, geometric, proposed
 from benchmarks.recommended import FILE, fit_bands, fitted, share
-from dpviz.core import Box
+from dpviz.core import Box, CentersRelease
 from dpviz.methods import ALGORITHMS
 from dpviz.tools.compare import proposal
 from dpviz.tools.compare.proposal import recommend
@@ -130,3 +130,13 @@ def test_shapes_are_asked_for_with_a_number():
 def test_what_cannot_be_is_refused_in_words(given, words):
     with pytest.raises(ValueError, match=words):
         recommend(**{"n": 1000, "epsilon": 1.0} | given)
+
+
+def test_released_counts_stand_in_for_the_number_of_records():
+    """Their sum counts, never below 0: 2,000 - 3 + 40 here, and 0 instead of -7."""
+    asked = {"epsilon": 1.0, "n_clusters": 3, "d": 2}
+    for counts, n in (([2_000.0, -3.0, 40.0], 2_037), ([-4.0, -3.0], 0)):
+        released = CentersRelease(np.zeros((len(counts), 2)), np.array(counts))
+        assert recommend(n=released, **asked) == recommend(n=n, **asked)
+    with pytest.raises(ValueError, match="The release had no counts"):
+        recommend(n=CentersRelease(np.zeros((2, 2))), **asked)

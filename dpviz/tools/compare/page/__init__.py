@@ -48,7 +48,7 @@ from dpviz.ui.export.files import CURATOR, PUBLIC, data_of
 from dpviz.ui.frame import AUDIENCE, PageFrame
 from dpviz.ui.live import LiveState, live, session_name
 from dpviz.ui.panel import safe_table
-from dpviz.ui.runs import ChartScreen, address, keep, words_of
+from dpviz.ui.runs import ChartScreen, address, keep, released_total, words_of
 from dpviz.ui.server.served import served
 from dpviz.ui.stage import follow_choice, message
 
@@ -60,7 +60,11 @@ ORDER = Knob(
     "Rows, about",
     "An order of magnitude that everybody may know. The exact number of rows stays secret, so that it has no influence "
     "on the recommendation.",
-    choices=(("0", "not said"), *((str(n), f"{n:,}") for e in range(2, 7) for n in (10**e, 3 * 10**e))),
+    choices=(
+        ("0", "not said"),
+        ("released", "released counts, added up"),
+        *((str(n), f"{n:,}") for e in range(2, 7) for n in (10**e, 3 * 10**e)),
+    ),
 )
 STATES = ("moved", "picked", "audience")
 _STAGE = served("compare_stage")
@@ -333,8 +337,13 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
     # The exact number of a user's own rows is secret. Sizes of the gallery's data sets are public.
     n = data.n
     if page.source.own:
-        n = int(str(controls.control(ORDER)))
-        if not n:
+        order = str(controls.control(ORDER))
+        total = released_total(page.source) if order == "released" else float(order)
+        if total is None:
+            st.caption("No release of these records with these settings has counts. Choose a number instead.")
+            return
+        n = round(total)
+        if not total:
             st.caption("Say about how many rows there are, and a method to begin with appears here.")
             return
     it = recommend(n=n, epsilon=at, n_clusters=question.n_clusters, bounds=data.box)
