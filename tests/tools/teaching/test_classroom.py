@@ -435,9 +435,10 @@ def test_absent_students_lose_their_places_and_answers(clock):
             await state(phone, code, number)
         news = await state(teacher, code)
         assert news["students"] == 5
-        await teach(teacher, code, remove=True)
         room = classroom.ROOMS.get(code)
-        assert room.answered("mean") == 5
+        assert (room.answered("mean"), room.counts("mean")[1]) == (15, 15), "a locked screen takes no answer back"
+        await teach(teacher, code, remove=True)
+        assert (room.answered("mean"), room.counts("mean")[1]) == (5, 5)
         assert room.shown["coin"] == [0, 15, 0, 0], "as it was shown"
         assert (await state(phone, code, 14))["chosen"] == {}
 
