@@ -175,10 +175,7 @@ def test_own_records_are_a_frame_a_file_or_a_dataset(tmp_path):
         ({"data": [{"name": "blobs", "targets": [[5.0, 5.0], [1e9, 1.0]]}]}, "1 targets of data set blobs lay outside"),
         ({"data": [{"name": "first_aid", "targets": 3}]}, "takes name, n, k"),
         ({"data": [{"records": load("iris"), "n": 151}]}, "150 records"),
-        (
-            {"data": ["iris", {"records": load("iris"), "name": "iris"}]},
-            "Two data sets .* the name 'iris'",
-        ),
+        ({"data": ["iris", {"records": load("iris"), "name": "iris"}]}, "Two data sets .* the name 'iris'"),
         ({"data": [load("iris"), load("blobs", n=9)]}, "Two data sets of the grid had the name 'data'"),
         ({"data": [{"records": load("iris"), "name": 3}]}, "the name 3, but it must be a word"),
         ({"data": [{"records": load("iris"), "overlap": 1}]}, "takes name, n, k, targets, records"),

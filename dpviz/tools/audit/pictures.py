@@ -45,11 +45,7 @@ _AXES = "xyz"
 _PLACES = ("centers", "places", "points", "parents", "means", "directions")
 _ENTRY = re.compile(r"(?P<path>[\w.]+) \[(?P<row>\d+)(?:, (?P<column>\d+))?\]")
 # Names for which removing an "s" or an underscore is not enough.
-_NAMES = {
-    "n_blocks": "number of blocks",
-    "value": "value",
-    "child_counts": "noisy counts of a cut's sides",
-}
+_NAMES = {"n_blocks": "number of blocks", "value": "value", "child_counts": "noisy counts of a cut's sides"}
 _LEARNED = {
     "learned direction (exact)": "weighted sum of all released numbers",
     "learned direction (shrunk)": "weighted sum of all released numbers",

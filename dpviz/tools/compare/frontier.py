@@ -70,10 +70,7 @@ TERMS = (
         "box, whichever cost less. A method that costs as much has learned nothing from the records.",
     ),
     ("Band", "The middle 90 % of runs. They differ in their noise alone."),
-    (
-        "Solid",
-        "Proved for the neighbors that “What may be compared?” names: only these lines compare like with like.",
-    ),
+    ("Solid", "Proved for the neighbors that “What may be compared?” names: only these lines compare like with like."),
     ("Dashed", "Not proved, or proved for other neighbors: beside the others, not against."),
     ("Per distance", "An ε that hides where one is among near places, not that one takes part. It has its own axes."),
     ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),
@@ -562,7 +559,7 @@ def _of_method(one: Series, rows: Rows, epsilon: float) -> tuple[Formula, ...]:
             rf"r = \frac{{\sum_i \min_j |x_i - c_j|^2}}{{\text{{{WITHOUT}}}}}",
             rf"r = \frac{{{tex(row['inertia'])}}}{{{tex(row['floor_inertia'])}}}",
             float(row["inertia_ratio"]),
-        ),
+        )
     ]
     if low > 0:
         parts.append(

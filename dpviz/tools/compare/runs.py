@@ -168,12 +168,7 @@ def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
 ALIKE = ((0.95, "almost the same groups"), (0.8, "mostly the same groups"), (0.5, "partly the same groups"))
 OTHERS = "other groups"
 # Column names of `Counterparts.lines`.
-COUNTERPART_COLUMNS = (
-    "Released center",
-    "Nearest without privacy",
-    "Distance (data units)",
-    "Near",
-)
+COUNTERPART_COLUMNS = ("Released center", "Nearest without privacy", "Distance (data units)", "Near")
 ARI_HELP = (
     "Adjusted Rand index (ARI) of the records' clusters with those of k-means without privacy: 1 for the same groups, "
     "0 for groups that agree by chance."

@@ -34,11 +34,7 @@ LEVEL, NEAR, FAR = 1.05, 1.12, 1.35
 UNLUCKY = 1.6
 # The chart ends a little above the cost of no data, at which no method is worth it: at ABOVE times that cost, after
 # limiting the cost to the range from LEAST_TOP to MOST_TOP.
-LEAST_TOP, MOST_TOP, ABOVE = (
-    1.6,
-    40.0,
-    1.15,
-)
+LEAST_TOP, MOST_TOP, ABOVE = (1.6, 40.0, 1.15)
 # Size of the even sample that is drawn in each small map.
 N_RECORDS = 1_200
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -216,13 +216,7 @@ def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view:
         Job(state_at, (name, params, stop, seed, len(stops))) for params, stop in zip(named_params, stops, strict=True)
     ]
     answers = asking.ask(
-        page.source,
-        jobs,
-        what="Values of ε",
-        follow="",
-        key="wait-play",
-        secret=noise.secret,
-        public=page.public,
+        page.source, jobs, what="Values of ε", follow="", key="wait-play", secret=noise.secret, public=page.public
     )
     if answers.problem:
         state.error(answers.problem)

@@ -121,18 +121,10 @@ NEAR = {"convergent_kmeans": 1.02, "dpm": 1.01, "eugkm": 1.0, "dpm_published": 5
     [
         (NEAR, 1, "Proved methods all cluster almost as well as without privacy."),
         (NEAR | {"dpm": 2.5}, 0, "Here the noisy grid wins; published DPM is far behind."),
-        (
-            NEAR | {"dpm": 2.5, "dpm_published": 2.0},
-            0,
-            "Here the noisy grid wins; DPM is far behind.",
-        ),
+        (NEAR | {"dpm": 2.5, "dpm_published": 2.0}, 0, "Here the noisy grid wins; DPM is far behind."),
         (NEAR | {"dpm": 1.2}, 1, "The proved methods draw level. Published DPM is still far behind."),
         (NEAR | {"dpm": 1.2, "dpm_published": 1.1}, 1, "The proved methods draw level: at most 20 % more cost."),
-        (
-            dict.fromkeys(KEYS, 1.01),
-            2,
-            "All do as well as without privacy, and almost nobody is protected.",
-        ),
+        (dict.fromkeys(KEYS, 1.01), 2, "All do as well as without privacy, and almost nobody is protected."),
         (NEAR, 2, "Proved methods cost almost nothing, and almost nobody is protected."),
         (dict.fromkeys(KEYS, 11.0), 0, "No proved method beats centers chosen without any data."),
         ({"dpm": 1.02, "dpm_published": 5.0}, 1, "DPM clusters almost as well as without privacy."),

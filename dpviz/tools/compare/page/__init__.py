@@ -387,10 +387,7 @@ def _keep(
     )
     medians = {key: frontier.median_at(rows, key, at) for key in rows}
     promises = tuple(
-        {
-            "method": ENTRIES[key].name,
-            "line": frontier.guarantee_words(row, bounds_public=not dataset.bounds_from_data),
-        }
+        {"method": ENTRIES[key].name, "line": frontier.guarantee_words(row, bounds_public=not dataset.bounds_from_data)}
         for key, row in medians.items()
         if row is not None
     )
