@@ -84,7 +84,7 @@ REFUSED = {
     ),
     "budget of a method": (
         lambda _: sweep(budget="n_levels"),
-        "The budget of method dpm was 'n_levels', but it must be one of epsilon.",
+        "The budget of method dpm must be one of epsilon, got 'n_levels'",
     ),
     "no level's budget": (lambda _: level_epsilons(0.0, 2), "epsilon was 0.0 and n_levels 2, but they must be > 0"),
     "no picture": (lambda _: svg([]), "There were no scenes, but a file needs at least one."),

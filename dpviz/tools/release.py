@@ -287,15 +287,13 @@ def read_release_ledger(written: object) -> ReleaseLedger:
         raise ReleaseLedgerError(f"The file's ledger must be a list of at most {MOST_ENTRIES} releases. Correct it.")
     entries = tuple(_entry(each, number) for number, each in enumerate(written, 1))
     if len({each.id for each in entries}) < len(entries):
-        raise ReleaseLedgerError("The file's ledger has one release twice, but once is enough. Take one of them out.")
+        raise ReleaseLedgerError("The file's ledger has the same release twice. Remove one of them.")
     return ReleaseLedger(entries)
 
 
 def _entry(written: object, number: int) -> ReleaseEntry:
     def wrong(name: str, allowed: str) -> ReleaseLedgerError:
-        return ReleaseLedgerError(
-            f"Release {number} of the file's ledger has a {name} that is none: it must be {allowed}."
-        )
+        return ReleaseLedgerError(f"Release {number} of the file's ledger has an invalid {name}: it must be {allowed}.")
 
     if not isinstance(written, Mapping):
         raise wrong("form", "an object with its method, ε, date and guarantee")
@@ -337,7 +335,7 @@ def _entry(written: object, number: int) -> ReleaseEntry:
     proof, claim = written.get("proved"), None
     if proof is not None:
         if not isinstance(proof, Mapping):
-            raise wrong("proved guarantee", "an object, or null where nothing is proved")
+            raise wrong("proved guarantee", "an object, or null if nothing is proved")
         rho = None if proof.get("rho") is None else amount("rho", proof)
         numbers = amount("epsilon", proof), amount("delta", proof, 1.0)
         if 0 in (numbers[0], rho) and written.get("epsilon") != 0:
@@ -421,7 +419,7 @@ def table_of(
         rows = real_units(release.points, dataset, form, box).tolist()
         return ReleaseTable(counted(len(rows), "noisy point"), columns, tuple(map(tuple, rows)))
     if not isinstance(release, CentersRelease):
-        raise ValueError(f"The release was a {type(release).__name__}, but centers or points can be put in a table.")
+        raise ValueError(f"release must have centers or points, got {type(release).__name__}")
     places = real_units(release.centers, dataset, form, box)
     with_counts, blank = "", list[str]()
     if release.noisy_counts is not None:

@@ -105,7 +105,7 @@ def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
     the records), "start" (public starts) and "noise". Raises ValueError that gives the value and the allowed values.
     """
     if not isinstance(grid, Mapping):
-        raise TypeError(f"grid was {grid!r:.60}, but it must be a mapping with {', '.join(GRID_KEYS)}.")
+        raise TypeError(f"grid must be a mapping with {', '.join(GRID_KEYS)}, got {grid!r:.60}")
     _check_keys("The grid", grid, GRID_KEYS)
     by_kind = seeds if isinstance(seeds, Mapping) else {"noise": seeds}
     _check_keys("seeds", by_kind, SEED_KEYS)
@@ -113,10 +113,10 @@ def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
     for kind in SEED_KEYS:
         count = by_kind.get(kind, 1)
         if isinstance(count, int) and not 1 <= count <= MAX_TRIALS:
-            raise ValueError(f"{kind} seeds were {count}, but must be from 1 to {MAX_TRIALS:,}, or a list of seeds.")
+            raise ValueError(f"{kind} seeds must be from 1 to {MAX_TRIALS:,}, or a list of seeds, got {count}")
         values = range(count) if isinstance(count, int) else _whole_numbers("the sweep", f"{kind} seeds", count, 0)
         if max(values) > MAX_SEED:
-            raise ValueError(f"{kind} seeds had {max(values)}, but a seed is at most {MAX_SEED}.")
+            raise ValueError(f"{kind} seeds must be at most {MAX_SEED}, got {max(values)}")
         found.append(values)
     data_seeds, start_seeds, noise_seeds = found
     epsilons = _epsilons("the grid", grid["epsilon"]) if "epsilon" in grid else ()
@@ -131,7 +131,7 @@ def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
             if ALGORITHMS[method].targets is not None and targets is None:
                 raise ValueError(
                     f"{method} chooses among public targets, but the data set {source.name} has none. Add "
-                    '"targets": 200 to it (so many, even over the box), or an array (m, d).'
+                    '"targets": 200, spread evenly over the box, or an array (m, d).'
                 )
             aims = targets if ALGORITHMS[method].targets is not None else None
             floor_k = int(dict(fields).get("n_clusters", dict(fields).get("n_centers", k)))
@@ -152,7 +152,7 @@ def _method_parts(entry: Entry, epsilons: Sequence[float], k: int) -> Iterator[t
     except KeyError:
         near = get_close_matches(str(given), ALGORITHMS, 1)
         guess = f" Perhaps {near[0]!r}?" if near else ""
-        raise ValueError(f"A method was {given!r:.40}, but it must be one of {', '.join(ALGORITHMS)}.{guess}") from None
+        raise ValueError(f"A method must be one of {', '.join(ALGORITHMS)}, got {given!r:.40}.{guess}") from None
     # Fields that hold one number, word or switch.
     kinds, unions = {str, int, float, bool, type(None)}, (types.UnionType, typing.Union)
     hints = typing.get_type_hints(ALGORITHMS[name].Params)
@@ -165,11 +165,11 @@ def _method_parts(entry: Entry, epsilons: Sequence[float], k: int) -> Iterator[t
     if "budget" in entry:
         allowed = [field for field in scalars if field.startswith("epsilon")]
         if entry["budget"] not in allowed:
-            words = f"it must be one of {', '.join(allowed)}" if allowed else "the method spends none"
-            raise ValueError(f"The budget of {place} was {entry['budget']!r:.40}, but {words}.")
+            words = f"be one of {', '.join(allowed)}" if allowed else "be left out, because it spends none"
+            raise ValueError(f"The budget of {place} must {words}, got {entry['budget']!r:.40}")
         budget = str(entry["budget"])
     elif "epsilon" in entry and budget is None:
-        raise ValueError(f"{place} was given epsilon, but it spends none. Leave it out.")
+        raise ValueError(f"{place} takes no epsilon, because it spends none. Leave it out.")
     names = [field for field in scalars if field not in ("start_seed", budget)]
     _check_keys(place, entry, (*METHOD_KEYS, *names))
     axes = {key: _axis(place, key, value) for key, value in entry.items() if key not in METHOD_KEYS}
@@ -199,14 +199,14 @@ def _data_parts(entry: Entry, seeds: Sequence[int]) -> Iterator[DataPart]:
     if own is not None:
         name = "data" if name is None else name
         if not isinstance(own, Dataset) or not isinstance(name, str):
-            raise ValueError(f"Records had the name {name!r:.40}, but it must be a word, and they must be a Dataset.")
+            raise ValueError(f"records must be a Dataset and their name a word, got the name {name!r:.40}")
         place, records, default = f"data set {name}", GivenRecords.from_dataset(own), own.n
         _check_keys(place, entry, (*DATA_KEYS, "records"))
     else:
         if not isinstance(name, str) or name not in (*DATASETS, *PAIRS):
             raise ValueError(
-                f"A data set was {name!r:.40}, but it must be one of {', '.join((*DATASETS, *PAIRS))}, or records: "
-                '{"name": "people", "records": frame, "bounds": ((0, 0), (10, 10))}.'
+                f"A data set must be one of {', '.join((*DATASETS, *PAIRS))}, got {name!r:.40}. For your own records, "
+                'write {"name": "people", "records": frame, "bounds": ((0, 0), (10, 10))}.'
             )
         is_pair, place, records = name in PAIRS, f"data set {name}", None
         knobs = pair_knobs(name) if is_pair else data_knobs(name)
@@ -222,7 +222,7 @@ def _data_parts(entry: Entry, seeds: Sequence[int]) -> Iterator[DataPart]:
         if own is None:
             fields = _try(place, _checked_knobs, name, n, limits, knobs, fields)
         elif n > own.n:
-            raise ValueError(f"n was {n} for {place}, but it has {own.n} records. Ask for as many, or fewer.")
+            raise ValueError(f"n of {place} must be at most its {own.n} records, got {n}")
         source = TrialSource(name, n, fields, seed, records)
         yield source, k, PAIR_TARGETS if own is None and is_pair else _targets(place, entry.get("targets"), source)
 
@@ -230,7 +230,7 @@ def _data_parts(entry: Entry, seeds: Sequence[int]) -> Iterator[DataPart]:
 def _checked_knobs(name: str, n: int, limits: SizeLimits, knobs: Sequence[Knob], fields: Fields) -> Fields:
     """Return the parameters in the data set's own types, so that 0 and 0.0 are one run."""
     if not limits.minimum <= n <= limits.maximum:
-        raise ValueError(f"n was {n}, but it must be from {limits.minimum} to {limits.maximum}.")
+        raise ValueError(f"n must be from {limits.minimum} to {limits.maximum}, got {n}")
     values = dict(fields)
     checked: dict[str, Any] = {knob.name: knob.check(values[knob.name]) for knob in knobs if knob.name in values}
     # The data set checks combinations.
@@ -247,14 +247,14 @@ def _targets(place: str, targets: Any, source: TrialSource) -> TrialTargets | No
         if isinstance(targets, int) and not isinstance(targets, bool) and 1 <= targets <= MAX_TARGETS:
             return TrialTargets(targets)
         raise ValueError(
-            f"targets of {place} was {targets!r:.40}, but it must be a number from 1 to {MAX_TARGETS:,} (so many, even "
-            "over the box), or an array (m, d)."
+            f"targets of {place} must be a number from 1 to {MAX_TARGETS:,}, spread evenly over the box, or an array "
+            f"(m, d), got {targets!r:.40}"
         )
     box = source.dataset().box
     points = _try(place, lambda: as_points(targets, n_features=box.d, name="targets"))
     if outside := int(((points < box.low) | (points > box.high)).any(axis=1).sum()):
         raise ValueError(
-            f"{outside} targets of {place} lay outside the bounds, but all must lie inside. Leave them out, or widen "
+            f"All targets of {place} must lie inside the bounds, but {outside} lie outside. Leave them out, or widen "
             "the bounds."
         )
     return TrialTargets(len(points), fingerprint(points), points)
@@ -263,7 +263,7 @@ def _targets(place: str, targets: Any, source: TrialSource) -> TrialTargets | No
 def _epsilons(place: str, value: object) -> tuple[float, ...]:
     values = _axis(place, "epsilon", value)
     if any(isinstance(one, str | bool) or not one > 0 for one in values):
-        raise ValueError(f"epsilon of {place} was {value!r:.60}, but it must be > 0; inf is no privacy.")
+        raise ValueError(f"epsilon of {place} must be above 0, got {value!r:.60}. inf means no privacy.")
     return tuple(float(one) for one in values)
 
 
@@ -271,7 +271,7 @@ def _entries(key: str, grid: Entry) -> list[Entry]:
     """Return the data sets or methods of a grid; a bare name is an entry, and so is a Dataset."""
     value = grid.get(key)
     if not isinstance(value, list | tuple) or not value:
-        raise ValueError(f'The grid had no {key}, but it needs a list of them. Add "{key}": [...].')
+        raise ValueError(f'The grid needs a list of {key}. Add "{key}": [...].')
     entries: list[Entry] = []
     for each in value:
         if isinstance(each, Mapping):
@@ -292,9 +292,9 @@ def _axis(place: str, key: str, value: object) -> tuple[Scalar, ...]:
     """Return the values of one key, a list or a single one."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not values or not all(isinstance(one, str | int | float) for one in values):
-        raise ValueError(f"{key} of {place} was {value!r:.60}, but it must be a number, a word, a switch or a list.")
+        raise ValueError(f"{key} of {place} must be a number, a word, a switch or a list, got {value!r:.60}")
     if len(set(map(repr, values))) < len(values):
-        raise ValueError(f"{key} of {place} was {value!r:.60}, but it names a value twice. Leave one out.")
+        raise ValueError(f"{key} of {place} must name each value once, got {value!r:.60}. Leave one out.")
     return values
 
 
@@ -302,7 +302,7 @@ def _whole_numbers(place: str, key: str, value: object, least: int) -> tuple[int
     """Return `_axis` of whole numbers that are at least `least`."""
     values = _axis(place, key, value)
     if any(isinstance(one, bool) or not isinstance(one, int) or one < least for one in values):
-        raise ValueError(f"{key} of {place} was {value!r:.60}, but it must be a whole number >= {least}, or a list.")
+        raise ValueError(f"{key} of {place} must be a whole number of at least {least}, or a list, got {value!r:.60}")
     return tuple(int(one) for one in values)
 
 
@@ -310,7 +310,7 @@ def _check_keys(place: str, entry: Entry, allowed: Sequence[str]) -> None:
     """Raise ValueError for a key that is not `allowed`."""
     for key in entry:
         if key not in allowed:
-            raise ValueError(f"{place} was given {key!r:.40}, but it takes {', '.join(allowed)}. Leave it out.")
+            raise ValueError(f"{place} takes {', '.join(allowed)}, got {key!r:.40}. Leave it out.")
 
 
 def _try(place: str, action: Callable[..., T], *arguments: object) -> T:
@@ -369,7 +369,7 @@ def _read_rows(file: Path) -> dict[str, Row]:
     figures of a table must be reproducible together.
     """
     if file.parent.is_file():
-        raise ValueError(f"resume was {file.parent}, but that is a file. Name a folder.")
+        raise ValueError(f"resume must be a folder, got the file {file.parent}")
     file.parent.mkdir(parents=True, exist_ok=True)
     content = file.read_bytes() if file.exists() else b""
     whole = content[: content.rfind(b"\n") + 1]

@@ -332,7 +332,7 @@ def nonprivate_floor(source: TrialSource, n_clusters: int) -> tuple[float, Found
     points = prepared(source).points
     if len(points) < n_clusters:
         raise ValueError(
-            f"k was {n_clusters}, but k-means needs as many records and there are {len(points)}. Lower k, or raise n."
+            f"k must be at most the number of records, {len(points)}, got {n_clusters}. Lower k, or raise n."
         )
     seed = int(np.random.SeedSequence([source.seed, source.n, n_clusters]).generate_state(1, np.uint32)[0])
     kmeans = KMeans(n_clusters, n_init=FLOOR_STARTS, random_state=seed).fit(points)
@@ -397,7 +397,7 @@ def nonprivate_clusters(
         if not len(centers):
             raise ValueError("The run released no center. Raise epsilon, or n.")
     else:
-        raise ValueError(f"A release of type {type(release).__name__} has no centers to measure.")
+        raise ValueError(f"release must have centers or points, got {type(release).__name__}")
     return FoundClusters(centers, assign(points, centers))
 
 

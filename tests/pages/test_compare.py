@@ -301,7 +301,7 @@ def test_no_method_is_no_picture_and_too_many_clusters_are_told(open_page):
     assert any("at least one" in info.value for info in page.app.info)
     assert page.compared is None
     page = open_page("compare", **{**SU, "n": "10"}, n_clusters="20")
-    assert any("k-means needs as many" in warning for warning in page.warnings)
+    assert any("k must be at most the number of records" in warning for warning in page.warnings)
 
 
 def test_every_method_has_a_name_of_its_own_and_a_page_that_exists():

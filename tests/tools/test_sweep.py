@@ -120,7 +120,7 @@ def test_every_method_gives_a_row_with_its_two_claims():
 
 def test_status_reports_parameters_that_do_not_fit_the_records():
     row = run_trials(expand_grid(changed(data=[{"name": "blobs", "n": 3, "k": 5}])))[0]
-    assert "there are 3" in row["status"]
+    assert "number of records, 3, got 5" in row["status"]
     assert row["inertia"] is None
 
 
@@ -154,34 +154,34 @@ def test_own_records_are_a_frame_a_file_or_a_dataset(tmp_path):
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ({"epsilons": [1]}, "The grid was given 'epsilons', but it takes epsilon"),
-        ({"epsilon": 0}, "must be > 0"),
+        ({"epsilons": [1]}, "The grid takes epsilon, data, methods, got 'epsilons'"),
+        ({"epsilon": 0}, "must be above 0"),
         ({"epsilon": []}, "must be a number"),
-        ({"epsilon": [1, 1]}, "names a value twice"),
+        ({"epsilon": [1, 1]}, "name each value once"),
         ({"seeds": {"noises": 3}}, "takes data, start, noise"),
         ({"seeds": 0}, "from 1 to"),
         ({"seeds": [2**31]}, "at most 2147483647"),
         ({"seeds": "many"}, "must be a whole number"),
-        ({"data": []}, "needs a list"),
-        ({"data": ["blob"]}, "'blob', but it must be one of blobs"),
+        ({"data": []}, "The grid needs a list of data"),
+        ({"data": ["blob"]}, "one of blobs, .*got 'blob'"),
         ({"data": [{"name": "blobs", "size": 3}]}, "takes name, n, k, targets, n_clusters, overlap"),
         ({"data": [{"name": "blobs", "n": 10**9}]}, "from 0 to 1000000"),
-        ({"data": [{"name": "blobs", "k": 0}]}, ">= 1"),
+        ({"data": [{"name": "blobs", "k": 0}]}, "at least 1"),
         ({"data": [{"name": "blobs", "overlap": 3}]}, "overlap was 3"),
         ({"data": [{"name": "iris", "overlap": 0.1}]}, "takes name, n, k"),
         ({"data": [{"name": "blobs", "targets": 0}]}, "a number from 1 to"),
         ({"data": [{"name": "blobs", "targets": "far.csv"}]}, "an array"),
         ({"data": [{"name": "blobs", "targets": [[1.0]]}]}, "In data set blobs"),
-        ({"data": [{"name": "blobs", "targets": [[5.0, 5.0], [1e9, 1.0]]}]}, "1 targets of data set blobs lay outside"),
+        ({"data": [{"name": "blobs", "targets": [[5.0, 5.0], [1e9, 1.0]]}]}, "but 1 lie outside"),
         ({"data": [{"name": "first_aid", "targets": 3}]}, "takes name, n, k"),
         ({"data": [{"records": load("iris"), "n": 151}]}, "150 records"),
         ({"data": ["iris", {"records": load("iris"), "name": "iris"}]}, "Two data sets .* the name 'iris'"),
         ({"data": [load("iris"), load("blobs", n=9)]}, "Two data sets of the grid had the name 'data'"),
-        ({"data": [{"records": load("iris"), "name": 3}]}, "the name 3, but it must be a word"),
+        ({"data": [{"records": load("iris"), "name": 3}]}, "a word, got the name 3"),
         ({"data": [{"records": load("iris"), "overlap": 1}]}, "takes name, n, k, targets, records"),
         ({"data": [{"records": load("iris"), "bounds": ((0,), (1,))}]}, "beside a Dataset"),
         ({"data": [{"records": np.ones((5, 2))}]}, "bounds were not given"),
-        ({"methods": ["kmeans"]}, "'kmeans', but it must be one of convergent_kmeans"),
+        ({"methods": ["kmeans"]}, "one of convergent_kmeans, .*got 'kmeans'"),
         ({"methods": ["source_target"]}, "the data set blobs has none. Add"),
         ({"methods": [{"name": "dplloyd", "iterations": 3}]}, "takes name, epsilon, budget, n_clusters"),
         ({"methods": [{"name": "dplloyd", "start": "middle"}]}, "must be one of packing, private, records"),
@@ -205,7 +205,7 @@ def test_sweep_refuses_a_missing_epsilon_too_many_runs_and_a_file():
         expand_grid({key: value for key, value in SMALL.items() if key != "epsilon"})
     with pytest.raises(ValueError, match="more than 1,000,000"):
         expand_grid(SMALL, {"noise": 10**6, "start": 2})
-    with pytest.raises(TypeError, match=r"grid was 'grid\.toml', but it must be a mapping"):
+    with pytest.raises(TypeError, match=r"grid must be a mapping with .*, got 'grid\.toml'"):
         dpviz.sweep("grid.toml")
 
 
@@ -324,7 +324,7 @@ def test_folder_of_other_versions_damaged_or_a_file_is_refused(tmp_path):
         file.write_text(line)
         with pytest.raises(ValueError, match="is damaged"):
             run_sweep(trials, tmp_path)
-    with pytest.raises(ValueError, match="that is a file"):
+    with pytest.raises(ValueError, match="must be a folder, got the file"):
         run_sweep(trials, file)
 
 

@@ -139,10 +139,10 @@ def pairs_in(box: Box, adjacency: Adjacency, *, alone: bool = False) -> tuple[Pa
 def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, shares: bool = False) -> Pair:
     """Return records (n, d), clipped into the box, with and without row `record`, or with it in the farthest corner.
 
-    `shares` measures how far it moves in widths of the box. Raises ValueError for a row that there is not.
+    `shares` measures how far it moves in widths of the box. Raises ValueError for a row that does not exist.
     """
     if not 0 <= record < len(points):
-        raise ValueError(f"The record was {record}, but it must be a row from 0 to {len(points) - 1}.")
+        raise ValueError(f"record must be a row from 0 to {len(points) - 1}, got {record}")
     clipped = box.clip(points)
     if adjacency is Adjacency.ADD_REMOVE:
         rest = np.delete(clipped, record, axis=0)

@@ -118,7 +118,7 @@ def counted_of(pairs: Sequence[AuditCase], worlds: Sequence[tuple[Outcomes, Outc
 def cases_of(key: str, points: Points, box: Box, record: int, scale: float = 1.0) -> tuple[AuditCase, ...]:
     """Return a case on its own pairs, or on these records with and without row `record`, at `scale` times its budgets.
 
-    Raises ValueError for a row that there is not, and for a box or a budget that the method refuses.
+    Raises ValueError for a row that does not exist, and for a box or a budget that the method refuses.
     """
     case = scaled(cases()[key], scale)
     return cases_in(case, box) if record == CONSTRUCTED else (own_case(case, points, box, record),)

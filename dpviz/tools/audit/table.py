@@ -73,7 +73,7 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
     minimums = {"runs": (runs, 20), "runs_unproved": (unproved, 20), "jobs": (jobs, 1), "seed": (seed, 0)}
     for option, (value, fewest) in minimums.items():
         if value < fewest:
-            raise ValueError(f"{option} was {value}, but it must be >= {fewest}.")
+            raise ValueError(f"{option} must be at least {fewest}, got {value}")
     libraries = {name.replace("_", "-"): str(value) for name, value in versions().items()}
     kept = Memory(out.with_name(out.name + SUFFIX), verbose=0).cache(_line)
     rows = []

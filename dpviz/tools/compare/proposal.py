@@ -73,38 +73,65 @@ def recommend(
     bounds: Box | Sequence[Sequence[float]] | None = None,
     wanted: str = "centers",
 ) -> Recommendation:
-    """Recommend a method from public values alone. No record is read and no budget is spent.
+    """Recommend a method from public values alone.
 
-    `n` is the number of records. If it is secret, give its order of magnitude, or a release of these records, whose
-    noisy counts are then added up. `n_clusters` is the number of
-    centers to find. `d` is the number of features, by default that of the public `bounds` (a Box or (low, high)).
-    `wanted` is "centers"; "regions" (clusters of any shape and, without `n_clusters`, of any number); "points" (each
-    record is moved before it leaves its owner, with ε per unit of distance); or "source" (records stay secret while
-    public places near them are chosen). `delta` in (0, 1) allows methods that need a δ, which they then take. None asks
-    for pure ε-DP. Raises ValueError for invalid values.
+    No record is read and no budget is spent.
 
         dpviz.recommend(n=20_000, d=2, n_clusters=5, epsilon=1)
+
+    Parameters
+    ----------
+    n
+        Number of records, at least 0. If it is secret: its order of magnitude, or a release of these records, whose
+        noisy counts are then added up. Public.
+    epsilon
+        Privacy budget of the run, above 0. For ``wanted="points"``, it counts per unit of distance.
+    delta
+        Delta in (0, 1), which allows methods that need one and is then their delta. None asks for pure epsilon.
+    n_clusters
+        Number of centers to find, at least 1. None only if `wanted` is not "centers".
+    d
+        Number of features, at least 1. By default, the number of features of `bounds`.
+    bounds
+        Public bounds of the features: a Box, or (low, high) with d numbers each, data units.
+    wanted
+        Kind of result: "centers"; "regions", which are clusters of any shape and, without `n_clusters`, of any number;
+        "points", each of which is moved before it leaves its owner; or "source", in which records stay secret while
+        public places near them are chosen.
+
+    Returns
+    -------
+    Recommendation
+        The method, its parameters, its expected cost with a range, and the reason. Public.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range, if neither `d` nor `bounds` is given or they contradict each other, if centers
+        are wanted without `n_clusters`, or if regions are wanted without `delta`.
     """
     if isinstance(n, CentersRelease):
         n = n.noisy_total
     if bounds is not None:
         found = bounds.d if isinstance(bounds, Box) else len(bounds[0])
         if d not in (None, found):
-            raise ValueError(f"d was {d}, but bounds are those of {found} features. Leave one of them out.")
+            raise ValueError(
+                f"d must be the number of features of bounds, which is {found}, got {d}. Leave one of them out."
+            )
         d = found
     if wanted not in WANTED:
-        raise ValueError(f"wanted was {wanted!r}, but it must be one of {', '.join(WANTED)}.")
+        raise ValueError(f"wanted must be one of {', '.join(WANTED)}, got {wanted!r}")
     if d is None or d < 1 or not epsilon > 0 or not 0 <= n < math.inf or (n_clusters is not None and n_clusters < 1):
         raise ValueError(
-            f"n was {n}, epsilon {epsilon}, n_clusters {n_clusters} and d {d}, but n must be at least 0, epsilon above "
-            "0, n_clusters and d at least 1. Give d, or the public bounds of as many features."
+            "n must be at least 0, epsilon above 0, and n_clusters and d at least 1, "
+            f"got n = {n}, epsilon = {epsilon}, n_clusters = {n_clusters}, d = {d}. Give d, or public bounds."
         )
     if delta is not None and not 0 < delta < 1:
-        raise ValueError(f"delta was {delta}, but it must be above 0 and below 1, or None for pure ε.")
+        raise ValueError(f"delta must be above 0 and below 1, or None for pure ε, got {delta}")
     if wanted == "regions" and delta is None:
         raise ValueError(
-            "delta was None, which asks for pure ε, but every method for regions needs a δ. Give delta, such as 1e-6, "
-            'or ask for wanted="centers".'
+            "delta must be given for regions, because every method for them needs a δ, got None. Give one, such as "
+            '1e-6, or ask for wanted="centers".'
         )
     if wanted == "points":
         reason = "Each record is moved by its owner before anyone sees it; ε counts per range of a feature."
@@ -124,7 +151,7 @@ def recommend(
         )
     if n_clusters is None:
         raise ValueError(
-            'n_clusters was None, but centers need it. Give it, or ask for wanted="regions", which finds its own.'
+            'n_clusters must be given for centers, got None. Give it, or ask for wanted="regions", which finds its own.'
         )
     share = share_of(n, epsilon, n_clusters, d)
     method, reason = method_for(share, share * n_clusters * d, d, pure=delta is None)

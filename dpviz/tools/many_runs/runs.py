@@ -56,7 +56,7 @@ class Draws:
     def __post_init__(self) -> None:
         """Validate `vary`."""
         if self.vary not in SEEDS:
-            raise ValueError(f"vary was {self.vary!r}, but it must be one of {', '.join(SEEDS)}.")
+            raise ValueError(f"vary must be one of {', '.join(SEEDS)}, got {self.vary!r}")
 
     def noise(self, run: int) -> np.random.Generator:
         """Return the generator of a run's noise; it is the same for all runs if only the start differs."""
@@ -354,7 +354,7 @@ def _epsilons(states: Sequence[State]) -> FloatArray:
     """Return the stops (E,). Raises ValueError for fewer than two stops, or if they do not increase."""
     stops = np.array([state.epsilon for state in states])
     if len(stops) < 2 or not (np.diff(stops) > 0).all() or stops[0] <= 0:
-        raise ValueError(f"The stops were {stops.tolist()}, but there must be two or more that grow from above 0.")
+        raise ValueError(f"states must have at least two stops that grow from above 0, got {stops.tolist()}")
     return frozen(stops)
 
 

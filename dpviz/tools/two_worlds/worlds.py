@@ -124,13 +124,11 @@ def neighbors(points: Points, box: Box, change: Change) -> Neighbors:
     records = box.clip(points)
     row, spot = change.row, np.array(change.place, dtype=np.float64)
     if change.operation != ADD and not 0 <= row < len(records):
-        raise ValueError(
-            f"The record was {row}, but there are {len(records)}: choose one from 0 to {len(records) - 1}."
-        )
+        raise ValueError(f"record must be from 0 to {len(records) - 1}, because there are {len(records)}, got {row}")
     if change.operation == REMOVE:
         return Neighbors((records, np.delete(records, row, axis=0)), records[[row]])
     if spot.shape != (box.d,) or not np.isfinite(spot).all():
-        raise ValueError(f"The place had {spot.size} numbers, but it must have {box.d} finite ones.")
+        raise ValueError(f"place must have {box.d} finite numbers, got {spot.size}")
     there = box.clip(spot[None])
     if change.operation == ADD:
         return Neighbors((records, np.concatenate([records, there])), there)
@@ -212,7 +210,9 @@ def allowed(claim: Claim, operation: str, distance: float = 0.0) -> float:
     Raises ValueError for an operation that the claim does not cover.
     """
     if operation not in offered(claim, 1):
-        raise ValueError(f"The operation was {operation!r}, but this claim covers {', '.join(offered(claim, 1))} only.")
+        raise ValueError(
+            f"operation must be one that this claim covers, {', '.join(offered(claim, 1))}, got {operation!r}"
+        )
     if claim.per_distance:
         return claim.odds(distance)
     if operation != MOVE or claim.adjacency is Adjacency.REPLACE:

@@ -83,7 +83,7 @@ def test_an_interrupted_table_goes_on_where_it_was(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("few")
 def test_bad_numbers_are_refused(tmp_path, capsys):
     assert main(["audit", "--out", str(tmp_path / "a.json"), "--runs", "5"]) == 1
-    assert "runs was 5" in capsys.readouterr().err
+    assert "runs must be at least 20, got 5" in capsys.readouterr().err
 
 
 def test_the_committed_table_is_whole_and_says_what_the_text_says():

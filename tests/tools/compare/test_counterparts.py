@@ -110,10 +110,8 @@ def test_runs_are_repeated_to_the_bit_and_held_against_k_means_on_their_own_reco
 def test_over_runs_it_is_said_how_many_find_all_and_a_run_that_released_nothing_finds_none():
     points = np.array(list(itertools.product([0.1, 0.9], [0.2, 0.8])) * 5)
     exact = clusters(points, [[0.1, 0.2], [0.1, 0.8], [0.9, 0.2], [0.9, 0.8]])
-    whole, part = (
-        Counterparts.match(exact, exact),
-        Counterparts.match(clusters(points, [[0.1, 0.5], [0.9, 0.5]]), exact),
-    )
+    halves = clusters(points, [[0.1, 0.5], [0.9, 0.5]])
+    whole, part = (Counterparts.match(each, exact) for each in (exact, halves))
     assert typical([whole, whole, part]).startswith(
         "Are they the same clusters? 2 of three runs find all four clusters that k-means finds without privacy"
     )

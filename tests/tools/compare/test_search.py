@@ -29,7 +29,6 @@ from dpviz.tools.compare.search import (
 )
 
 NAMES = {"a": "Method a", "b": "Method b"}
-LEGENDS = NAMES
 # Values of ε in the picture, with 30 runs each.
 FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)
 
@@ -76,9 +75,9 @@ def test_a_method_that_larger_epsilons_harm_is_recommended_where_it_does_and_sai
     assert re.search(r"in 9 of 10 runs: 0\.3, with Method a\. There (\d+) of \1 runs kept the limit\. ", best.sentence)
     assert "no smaller one that was tried does. More ε does harm here: at 3 too few runs keep it." in best.sentence
     assert best.needed == "For the same limit it needs ε = 0.7."
-    assert search.lines(asked, now, LEGENDS)[0]["Best estimate, ε"] == "0.3"
-    assert search.lines(asked, now, LEGENDS)[0]["Larger, and too seldom"] == "3"
-    assert search.lines(asked, now, LEGENDS)[1]["Larger, and too seldom"] == ""
+    assert search.lines(asked, now, NAMES)[0]["Best estimate, ε"] == "0.3"
+    assert search.lines(asked, now, NAMES)[0]["Larger, and too seldom"] == "3"
+    assert search.lines(asked, now, NAMES)[1]["Larger, and too seldom"] == ""
     for words in (search.reasoning(asked), best.sentence):
         assert "can only raise" not in words
 
@@ -95,7 +94,7 @@ def test_what_runs_do_not_decide_is_an_estimate_with_its_runs_and_what_they_do_n
     assert "With 95 % confidence no smaller one than 2 does. Whether this or a larger one does, " in best.sentence
     assert f" {best.best.n_runs} runs cannot tell: " in best.sentence
     assert best.best.n_there <= best.best.n_runs <= 10 * MOST_ROUNDS + 5 * 30
-    (line,) = search.lines(asked, now, LEGENDS)
+    (line,) = search.lines(asked, now, NAMES)
     assert line["Kept the limit there"] == f"{best.best.n_kept} of {best.best.n_there}"
     assert line["Not excluded"] == "2 or more"
     # A little below the limit: there is nothing to recommend.
@@ -244,12 +243,8 @@ def as_it_looks(values, seen, probability, confidence):
 
 def share_right(name, probability, confidence, n, **ways):
     rng = np.random.default_rng(0)
-    return np.mean(
-        [
-            is_right(simulate(CURVES[name], rng, probability, confidence, **ways)[0], CURVES[name], probability)
-            for _ in range(n)
-        ]
-    )
+    found = (simulate(CURVES[name], rng, probability, confidence, **ways)[0] for _ in range(n))
+    return np.mean([is_right(each, CURVES[name], probability) for each in found])
 
 
 @pytest.mark.parametrize("name", CURVES)

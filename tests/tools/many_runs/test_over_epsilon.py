@@ -115,5 +115,5 @@ def test_no_cost_at_all_has_a_chart_too():
 @pytest.mark.parametrize("order", [(0,), (1, 0), (0, 0)])
 def test_stops_must_grow(order):
     found = states(records())
-    with pytest.raises(ValueError, match="must be two or more that grow"):
+    with pytest.raises(ValueError, match="at least two stops that grow"):
         over_epsilon.cost_chart([found[i] for i in order], 1.0)

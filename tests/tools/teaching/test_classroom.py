@@ -21,6 +21,7 @@ from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page import classroom
 from dpviz.tools.teaching.page.quiz import QUESTIONS
 
+pytestmark = pytest.mark.anyio
 # The same middleware as in `streamlit run`.
 APP = ProxyHeadersMiddleware(Starlette(routes=list(classroom.ROUTES)))
 # Header that a browser adds to a POST of this server's pages.
@@ -114,6 +115,12 @@ async def teach(teacher, code, **command):
     return (await teacher.post(f"/class/{code}/teach", content=json.dumps(command))).status_code
 
 
+@pytest.fixture
+def anyio_backend():
+    """Run asynchronous tests on asyncio, as the server does."""
+    return "asyncio"
+
+
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     """Begin with an empty server, on a clock that does not move, and prepare nothing ahead."""
@@ -129,105 +136,96 @@ def clock(monkeypatch):
     return now
 
 
-def test_a_class_from_its_first_student_to_its_end():
-    async def hold_class():
-        teacher, phone = Browser(), Browser()
-        code = await new_class(teacher)
-        assert re.fullmatch(f"[{classroom.LETTERS}]{{{classroom.CODE}}}", code)
-        page = (await teacher.get(f"/class/{code}")).text
-        assert 'data-role="teacher"' in page
-        assert f'data-link="https://localhost/class/{code}"' in page
-        assert "data:image/svg+xml" in page
-        joined = (await phone.get(f"/class/{code.lower()}")).text
-        assert 'data-role="student"' in joined
-        assert "data-qr" not in joined
-        assert await state(phone, code, 1) == {"seen": "0", "step": 0, "told": {}, "chosen": {}}
-        assert (await phone.post(f"/class/{code}/teach", content='{"step": 2}')).status_code == 404, "not theirs"
-        await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": COIN}))
-        assert (await state(phone, code, 1))["step"] == COIN
-        for number in range(12):
-            told = (await answered(phone, code, number, "coin", 2 if number < 7 else 0)).json()
-            assert told == {"chosen": 2 if number < 7 else 0}
-            news = await state(teacher, code)
-            assert (news["counts"], news["told"]) == ({}, {}), "nobody sees what the one who has just tapped chose"
-            assert news["answered"] == {"coin": (number + 1) // 5 * 5}
-        assert (await phone.post(f"/class/{code}/teach", content='{"tell": "coin"}')).status_code == 404, "not theirs"
-        assert (await state(phone, code, 1))["told"] == {}
-        again = (await answered(phone, code, 0, "coin", 1)).json()
-        assert again["chosen"] == 2, "the first answer counts"
-        assert (await state(phone, code, 0))["chosen"] == {"coin": 2}, "for a page that is loaded again"
-        before = (await state(phone, code, 1))["seen"]
-        await teacher.post(f"/class/{code}/teach", content='{"tell": "coin"}')
+async def test_a_class_from_its_first_student_to_its_end():
+    teacher, phone = Browser(), Browser()
+    code = await new_class(teacher)
+    assert re.fullmatch(f"[{classroom.LETTERS}]{{{classroom.CODE}}}", code)
+    page = (await teacher.get(f"/class/{code}")).text
+    assert 'data-role="teacher"' in page
+    assert f'data-link="https://localhost/class/{code}"' in page
+    assert "data:image/svg+xml" in page
+    joined = (await phone.get(f"/class/{code.lower()}")).text
+    assert 'data-role="student"' in joined
+    assert "data-qr" not in joined
+    assert await state(phone, code, 1) == {"seen": "0", "step": 0, "told": {}, "chosen": {}}
+    assert (await phone.post(f"/class/{code}/teach", content='{"step": 2}')).status_code == 404, "not theirs"
+    await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": COIN}))
+    assert (await state(phone, code, 1))["step"] == COIN
+    for number in range(12):
+        told = (await answered(phone, code, number, "coin", 2 if number < 7 else 0)).json()
+        assert told == {"chosen": 2 if number < 7 else 0}
         news = await state(teacher, code)
-        assert news["counts"] == {"coin": [5, 0, 5, 0]}
-        assert news["students"] == 10
-        heard = await state(phone, code, 1)
-        assert heard["seen"] != before, "phones that wait are told at once"
-        assert heard["told"] == news["told"]
-        assert heard["told"]["coin"]["right"] == 2
-        assert "75" in heard["told"]["coin"]["why"]
-        for number in range(12, 20):
-            await answered(phone, code, number, "coin", 2)
-        news = await state(teacher, code)
-        assert news["counts"] == {"coin": [5, 0, 5, 0]}, "who comes later is not seen to choose"
-        assert news["answered"] == {"coin": 20}
-        await teacher.post(f"/class/{code}/teach", content='{"end": true}')
-        assert (await phone.get(f"/class/{code}")).status_code == 404
-        assert (await phone.get(f"/class/{code}/now")).status_code == 404
-        assert (await answered(phone, code, 1, "coin", 2)).status_code == 404
-        assert classroom.ROOMS.get(code) is None
-
-    asyncio.run(hold_class())
-
-
-def test_no_sign_of_markdown_is_left_in_a_class():
-    async def hold_class():
-        teacher = Browser()
-        page = (await teacher.get(f"/class/{await new_class(teacher)}")).text
-        steps = json.loads(unescape(re.search('data-steps="([^"]*)"', page)[1]))
-        assert "$" in json.dumps(steps)
-        for step in steps:
-            plain = [step["title"], step["words"]]
-            for question in step["questions"]:
-                plain += [question["words"], *question["choices"]]
-            assert not [words for words in plain if re.search(r"[\\*]", words)]
-
-    asyncio.run(hold_class())
+        assert (news["counts"], news["told"]) == ({}, {}), "nobody sees what the one who has just tapped chose"
+        assert news["answered"] == {"coin": (number + 1) // 5 * 5}
+    assert (await phone.post(f"/class/{code}/teach", content='{"tell": "coin"}')).status_code == 404, "not theirs"
+    assert (await state(phone, code, 1))["told"] == {}
+    again = (await answered(phone, code, 0, "coin", 1)).json()
+    assert again["chosen"] == 2, "the first answer counts"
+    assert (await state(phone, code, 0))["chosen"] == {"coin": 2}, "for a page that is loaded again"
+    before = (await state(phone, code, 1))["seen"]
+    await teacher.post(f"/class/{code}/teach", content='{"tell": "coin"}')
+    news = await state(teacher, code)
+    assert news["counts"] == {"coin": [5, 0, 5, 0]}
+    assert news["students"] == 10
+    heard = await state(phone, code, 1)
+    assert heard["seen"] != before, "phones that wait are told at once"
+    assert heard["told"] == news["told"]
+    assert heard["told"]["coin"]["right"] == 2
+    assert "75" in heard["told"]["coin"]["why"]
+    for number in range(12, 20):
+        await answered(phone, code, number, "coin", 2)
+    news = await state(teacher, code)
+    assert news["counts"] == {"coin": [5, 0, 5, 0]}, "who comes later is not seen to choose"
+    assert news["answered"] == {"coin": 20}
+    await teacher.post(f"/class/{code}/teach", content='{"end": true}')
+    assert (await phone.get(f"/class/{code}")).status_code == 404
+    assert (await phone.get(f"/class/{code}/now")).status_code == 404
+    assert (await answered(phone, code, 1, "coin", 2)).status_code == 404
+    assert classroom.ROOMS.get(code) is None
 
 
-def test_nothing_right_is_told_before_it_is_asked():
-    async def hold_class():
-        teacher, phone = Browser(), Browser()
-        code = await new_class(teacher)
-        page = (await phone.get(f"/class/{code}")).text
-        for each in CHAPTERS.values():
-            assert each.question.explanation not in page
-        assert all(each.why not in page for each in QUESTIONS)
-        assert "right" not in page.replace("height", "").replace(" right", "")
-        first = (await answered(phone, code, 1, f"before.{QUESTIONS[0].name}", 1)).json()
-        assert first == {"chosen": 1}, "the quiz before tells nothing"
-        await teacher.post(f"/class/{code}/teach", content='{"tell": "before"}')
-        assert (await state(phone, code, 1))["told"] == {}
-        await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": len(classroom.STEPS) - 1}))
-        name = f"after.{QUESTIONS[0].name}"
-        assert (await answered(phone, code, 1, name, 1)).json() == {"chosen": 1}
-        assert (await state(phone, code, 1))["told"] == {}
-        await teacher.post(f"/class/{code}/teach", content='{"tell": "after"}')
-        told = (await state(phone, code, 1))["told"]
-        assert len(told) == len(QUESTIONS)
-        assert told[name]["right"] == QUESTIONS[0].right
-        counts = (await state(teacher, code))["counts"]
-        assert set(counts) == {f"{half}.{each.name}" for half in ("before", "after") for each in QUESTIONS}
-        await teacher.post(f"/class/{code}/teach", content='{"step": 0}')
-        assert (await state(phone, code, 1))["told"] == {}, "nor later on in the quiz before"
-        pictures = {}
-        for kind in ("asked", "answered"):
-            packed = (await phone.get(f"/class/picture/coin/{kind}")).content
-            pictures[kind] = {layer["name"] for layer in read_header(packed)["layers"]}
-        assert pictures["asked"] == {"A person"}
-        assert "Says yes" in pictures["answered"]
+async def test_no_sign_of_markdown_is_left_in_a_class():
+    teacher = Browser()
+    page = (await teacher.get(f"/class/{await new_class(teacher)}")).text
+    steps = json.loads(unescape(re.search('data-steps="([^"]*)"', page)[1]))
+    assert "$" in json.dumps(steps)
+    for step in steps:
+        plain = [step["title"], step["words"]]
+        for question in step["questions"]:
+            plain += [question["words"], *question["choices"]]
+        assert not [words for words in plain if re.search(r"[\\*]", words)]
 
-    asyncio.run(hold_class())
+
+async def test_nothing_right_is_told_before_it_is_asked():
+    teacher, phone = Browser(), Browser()
+    code = await new_class(teacher)
+    page = (await phone.get(f"/class/{code}")).text
+    for each in CHAPTERS.values():
+        assert each.question.explanation not in page
+    assert all(each.why not in page for each in QUESTIONS)
+    assert "right" not in page.replace("height", "").replace(" right", "")
+    first = (await answered(phone, code, 1, f"before.{QUESTIONS[0].name}", 1)).json()
+    assert first == {"chosen": 1}, "the quiz before tells nothing"
+    await teacher.post(f"/class/{code}/teach", content='{"tell": "before"}')
+    assert (await state(phone, code, 1))["told"] == {}
+    await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": len(classroom.STEPS) - 1}))
+    name = f"after.{QUESTIONS[0].name}"
+    assert (await answered(phone, code, 1, name, 1)).json() == {"chosen": 1}
+    assert (await state(phone, code, 1))["told"] == {}
+    await teacher.post(f"/class/{code}/teach", content='{"tell": "after"}')
+    told = (await state(phone, code, 1))["told"]
+    assert len(told) == len(QUESTIONS)
+    assert told[name]["right"] == QUESTIONS[0].right
+    counts = (await state(teacher, code))["counts"]
+    assert set(counts) == {f"{half}.{each.name}" for half in ("before", "after") for each in QUESTIONS}
+    await teacher.post(f"/class/{code}/teach", content='{"step": 0}')
+    assert (await state(phone, code, 1))["told"] == {}, "nor later on in the quiz before"
+    pictures = {}
+    for kind in ("asked", "answered"):
+        packed = (await phone.get(f"/class/picture/coin/{kind}")).content
+        pictures[kind] = {layer["name"] for layer in read_header(packed)["layers"]}
+    assert pictures["asked"] == {"A person"}
+    assert "Says yes" in pictures["answered"]
 
 
 BAD = ["", "no json", "[]", '{"question": 5}', '{"question": "coin"}', "x" * 10_000]
@@ -242,75 +240,62 @@ async def answered_without_place(who, code):
     return await who.post(f"/class/{code}/answer", content='{"question": "coin", "choice": 1}')
 
 
-def test_a_browser_can_send_anything():
-    async def hold_class():
-        teacher, phone = Browser(), Browser()
-        code = await new_class(teacher)
-        seat(phone, code, 1)
-        for body in BAD:
-            answer = await phone.post(f"/class/{code}/answer", content=body)
-            assert answer.status_code == 400, body[:80]
-            assert (await teacher.post(f"/class/{code}/teach", content=body)).status_code == 200
-        assert all(not each.answers for each in classroom.ROOMS.get(code).students.values())
-        phone.cookies[f"dpviz-place-{code}"] = "<b>"
-        for answer in (await phone.get(f"/class/{code}/now"), await answered_without_place(phone, code)):
-            assert (answer.status_code, answer.json()) == (403, {"problem": classroom.NO_COOKIE})
-        assert (await phone.get("/class/picture/zoo/asked")).status_code == 404
-        assert (await phone.get("/class/<b>")).status_code == 404
-
-    asyncio.run(hold_class())
+async def test_a_browser_can_send_anything():
+    teacher, phone = Browser(), Browser()
+    code = await new_class(teacher)
+    seat(phone, code, 1)
+    for body in BAD:
+        answer = await phone.post(f"/class/{code}/answer", content=body)
+        assert answer.status_code == 400, body[:80]
+        assert (await teacher.post(f"/class/{code}/teach", content=body)).status_code == 200
+    assert all(not each.answers for each in classroom.ROOMS.get(code).students.values())
+    phone.cookies[f"dpviz-place-{code}"] = "<b>"
+    for answer in (await phone.get(f"/class/{code}/now"), await answered_without_place(phone, code)):
+        assert (answer.status_code, answer.json()) == (403, {"problem": classroom.NO_COOKIE})
+    assert (await phone.get("/class/picture/zoo/asked")).status_code == 404
+    assert (await phone.get("/class/<b>")).status_code == 404
 
 
 # Earlier links name a language.
 @pytest.mark.parametrize("query", ["", "lang=de"])
-def test_a_code_can_be_typed(query):
-    async def hold_class():
-        phone = Browser()
-        code = await new_class(Browser())
-        asked, wrong = await phone.get(f"/class?{query}"), await phone.get(f"/class/ZZZZZ?{query}")
-        assert (asked.status_code, wrong.status_code) == (200, 404)
-        assert "Code of the class" in asked.text
-        assert 'action="class/JOIN"' in asked.text
-        assert 'action="JOIN"' in wrong.text
-        for page in (asked, wrong):
-            assert 'name="code"' in page.text
-        led = await phone.get(f"/class/JOIN?code=%20{code.lower()}&{query}")
-        assert (led.status_code, led.headers["location"]) == (303, code)
-        for typed in ("", "ZZZZZ", "NEW", "//example.com", "<b>"):
-            answer = await phone.get(f"/class/JOIN?code={typed}&{query}")
-            assert (answer.status_code, answer.text) == (404, wrong.text), "leads nowhere, and quotes nothing"
-
-    asyncio.run(hold_class())
+async def test_a_code_can_be_typed(query):
+    phone = Browser()
+    code = await new_class(Browser())
+    asked, wrong = await phone.get(f"/class?{query}"), await phone.get(f"/class/ZZZZZ?{query}")
+    assert (asked.status_code, wrong.status_code) == (200, 404)
+    assert "Code of the class" in asked.text
+    assert 'action="class/JOIN"' in asked.text
+    assert 'action="JOIN"' in wrong.text
+    for page in (asked, wrong):
+        assert 'name="code"' in page.text
+    led = await phone.get(f"/class/JOIN?code=%20{code.lower()}&{query}")
+    assert (led.status_code, led.headers["location"]) == (303, code)
+    for typed in ("", "ZZZZZ", "NEW", "//example.com", "<b>"):
+        answer = await phone.get(f"/class/JOIN?code={typed}&{query}")
+        assert (answer.status_code, answer.text) == (404, wrong.text), "leads nowhere, and quotes nothing"
 
 
 @pytest.mark.parametrize("headers", [{}, {"origin": "null"}, {"origin": "https://evil.example"}])
-def test_only_an_own_page_opens_a_class(headers):
-    async def visit():
-        foreign = Browser()
-        assert (await foreign.get("/class/NEW", headers)).status_code == 200, "the page with the button"
-        assert (await foreign.post("/class/NEW", content="{}", headers=headers)).status_code == 403
-        assert foreign.cookies == {}
-
-    asyncio.run(visit())
+async def test_only_an_own_page_opens_a_class(headers):
+    foreign = Browser()
+    assert (await foreign.get("/class/NEW", headers)).status_code == 200, "the page with the button"
+    assert (await foreign.post("/class/NEW", content="{}", headers=headers)).status_code == 403
+    assert foreign.cookies == {}
     assert classroom.ROOMS._rooms == {}
 
 
-def test_a_picture_is_drawn_once_for_all_who_ask(monkeypatch):
+async def test_a_picture_is_drawn_once_for_all_who_ask(monkeypatch):
     calls = []
     monkeypatch.setattr(classroom, "_picture", lambda *arguments: calls.append(arguments) or b"drawn")
     before = threading.active_count()
-
-    async def visit():
-        phone = Browser()
-        answers = await asyncio.gather(*(phone.get("/class/picture/coin/asked") for _ in range(200)))
-        assert {each.content for each in answers} == {b"drawn"}
-
-    asyncio.run(visit())
+    phone = Browser()
+    answers = await asyncio.gather(*(phone.get("/class/picture/coin/asked") for _ in range(200)))
+    assert {each.content for each in answers} == {b"drawn"}
     assert calls == [("coin", False)]
     assert threading.active_count() <= before + 1
 
 
-def test_a_class_is_prepared_once_for_all_teachers(monkeypatch):
+async def test_a_class_is_prepared_once_for_all_teachers(monkeypatch):
     begun = []
 
     async def prepare():
@@ -318,13 +303,9 @@ def test_a_class_is_prepared_once_for_all_teachers(monkeypatch):
 
     monkeypatch.setattr(classroom, "prepare", prepare)
     monkeypatch.setattr(classroom, "_preparing", None)
-
-    async def visit():
-        for _ in range(classroom.MOST_A_MINUTE):
-            await new_class(Browser())
-        await asyncio.sleep(0)
-
-    asyncio.run(visit())
+    for _ in range(classroom.MOST_A_MINUTE):
+        await new_class(Browser())
+    await asyncio.sleep(0)
     assert begun == [1]
 
 
@@ -341,20 +322,17 @@ PROXY = "127.0.0.1"
         ("198.51.100.{} by 192.0.2.1", "192.0.2.1 by 192.0.2.2"),  # foreign proxy
     ],
 )
-def test_each_client_opens_few_classes_a_minute(clock, one, other):
+async def test_each_client_opens_few_classes_a_minute(clock, one, other):
     async def ask(client, number=1):
         forwarded, _, address = client.format(number).rpartition(" by ")
         headers = OWN | ({"x-forwarded-for": forwarded} if forwarded else {})
         return (await Browser(address).post("/class/NEW", content="{}", headers=headers)).status_code
 
-    async def visit():
-        statuses = [await ask(one, number) for number in range(1, classroom.MOST_A_MINUTE + 6)]
-        assert statuses == [200] * classroom.MOST_A_MINUTE + [429] * 5
-        assert await ask(other) == 200
-        clock.value += classroom.MINUTE
-        assert await ask(one) == 200
-
-    asyncio.run(visit())
+    statuses = [await ask(one, number) for number in range(1, classroom.MOST_A_MINUTE + 6)]
+    assert statuses == [200] * classroom.MOST_A_MINUTE + [429] * 5
+    assert await ask(other) == 200
+    clock.value += classroom.MINUTE
+    assert await ask(one) == 200
 
 
 def test_new_rooms_never_take_the_place_of_a_present_teacher(clock):
@@ -381,155 +359,133 @@ def test_new_rooms_never_take_the_place_of_a_present_teacher(clock):
     assert rooms.get(present.code) is None
 
 
-def test_one_address_takes_no_more_than_its_places(clock):
-    async def hold_class():
-        teacher, school, other = Browser(), Browser(), Browser("198.51.100.7")
-        code = await new_class(teacher)
-        for number in range(classroom.MOST_STUDENTS_EACH):
-            await state(school, code, number)
-        # The same cookie keeps the same place.
-        for _ in range(3):
-            assert "problem" not in await state(school, code, 0)
-        assert await state(school, code, 999) == {"problem": classroom.FULL}
-        assert (await answered(school, code, 999, "coin", 1)).json() == {"problem": classroom.FULL}
-        assert (await state(other, code, 1000))["step"] == 0
-        clock.value += classroom.AWAY + 1
-        await state(other, code, 1000)
-        assert (await state(teacher, code))["students"] == 0, "those who are present"
-        assert await teach(teacher, code, remove=True) == 200
-        assert "problem" not in await state(school, code, 999)
-        assert len(classroom.ROOMS.get(code).students) == 2
-
-    asyncio.run(hold_class())
+async def test_one_address_takes_no_more_than_its_places(clock):
+    teacher, school, other = Browser(), Browser(), Browser("198.51.100.7")
+    code = await new_class(teacher)
+    for number in range(classroom.MOST_STUDENTS_EACH):
+        await state(school, code, number)
+    # The same cookie keeps the same place.
+    for _ in range(3):
+        assert "problem" not in await state(school, code, 0)
+    assert await state(school, code, 999) == {"problem": classroom.FULL}
+    assert (await answered(school, code, 999, "coin", 1)).json() == {"problem": classroom.FULL}
+    assert (await state(other, code, 1000))["step"] == 0
+    clock.value += classroom.AWAY + 1
+    await state(other, code, 1000)
+    assert (await state(teacher, code))["students"] == 0, "those who are present"
+    assert await teach(teacher, code, remove=True) == 200
+    assert "problem" not in await state(school, code, 999)
+    assert len(classroom.ROOMS.get(code).students) == 2
     assert classroom.MOST_STUDENTS_EACH < classroom.MOST_STUDENTS
 
 
-def test_a_closed_door_keeps_those_who_are_in():
-    async def hold_class():
-        teacher, phone = Browser(), Browser()
-        code = await new_class(teacher)
-        for number in range(5):
-            await answered(phone, code, number, "coin", 1)
-        assert await teach(phone, code, open=False) == 404, "not theirs"
-        assert await teach(teacher, code, open=False) == 200
-        assert (await state(teacher, code))["open"] is False
-        assert await state(phone, code, 7) == {"problem": classroom.SHUT}
-        assert (await state(phone, code, 1))["chosen"] == {"coin": 1}
-        await teach(teacher, code, open=True)
-        assert (await state(phone, code, 7))["chosen"] == {}
-
-    asyncio.run(hold_class())
+async def test_a_closed_door_keeps_those_who_are_in():
+    teacher, phone = Browser(), Browser()
+    code = await new_class(teacher)
+    for number in range(5):
+        await answered(phone, code, number, "coin", 1)
+    assert await teach(phone, code, open=False) == 404, "not theirs"
+    assert await teach(teacher, code, open=False) == 200
+    assert (await state(teacher, code))["open"] is False
+    assert await state(phone, code, 7) == {"problem": classroom.SHUT}
+    assert (await state(phone, code, 1))["chosen"] == {"coin": 1}
+    await teach(teacher, code, open=True)
+    assert (await state(phone, code, 7))["chosen"] == {}
 
 
-def test_absent_students_lose_their_places_and_answers(clock):
-    async def hold_class():
-        teacher, phone = Browser(), Browser()
-        code = await new_class(teacher)
-        for number in range(15):
-            await answered(phone, code, number, "coin", 1)
-        await teach(teacher, code, tell="coin")
-        for number in range(15):
-            await answered(phone, code, number, "mean", 1)
-        clock.value += classroom.AWAY + 1
-        for number in range(5):
-            await state(phone, code, number)
-        news = await state(teacher, code)
-        assert news["students"] == 5
-        room = classroom.ROOMS.get(code)
-        assert (room.answered("mean"), room.counts("mean")[1]) == (15, 15), "a locked screen takes no answer back"
-        await teach(teacher, code, remove=True)
-        assert (room.answered("mean"), room.counts("mean")[1]) == (5, 5)
-        assert room.shown["coin"] == [0, 15, 0, 0], "as it was shown"
-        assert (await state(phone, code, 14))["chosen"] == {}
-
-    asyncio.run(hold_class())
+async def test_absent_students_lose_their_places_and_answers(clock):
+    teacher, phone = Browser(), Browser()
+    code = await new_class(teacher)
+    for number in range(15):
+        await answered(phone, code, number, "coin", 1)
+    await teach(teacher, code, tell="coin")
+    for number in range(15):
+        await answered(phone, code, number, "mean", 1)
+    clock.value += classroom.AWAY + 1
+    for number in range(5):
+        await state(phone, code, number)
+    news = await state(teacher, code)
+    assert news["students"] == 5
+    room = classroom.ROOMS.get(code)
+    assert (room.answered("mean"), room.counts("mean")[1]) == (15, 15), "a locked screen takes no answer back"
+    await teach(teacher, code, remove=True)
+    assert (room.answered("mean"), room.counts("mean")[1]) == (5, 5)
+    assert room.shown["coin"] == [0, 15, 0, 0], "as it was shown"
+    assert (await state(phone, code, 14))["chosen"] == {}
 
 
 @pytest.mark.parametrize(
     "command", [{"step": COIN}, {"step": 0}, {"tell": "coin"}, {"tell": "after"}, {"open": False}, {"remove": True}]
 )
-def test_a_command_twice_does_what_it_does_once(clock, command):
-    async def hold_class():
-        teacher, phone = Browser(), Browser()
-        code = await new_class(teacher)
-        await teach(teacher, code, step=COIN)
-        for number in range(10):
-            await answered(phone, code, number, "coin", number % 2)
-        clock.value += classroom.AWAY + 1
-        await state(phone, code, 0)
-        assert await teach(teacher, code, **command) == 200
-        room = classroom.ROOMS.get(code)
-        shown = dict(room.shown)
-        # Students answer between the two commands.
-        for number in range(20, 30):
-            await answered(phone, code, number, "coin", 2)
-        news = await state(teacher, code), await state(phone, code, 0)
-        assert await teach(teacher, code, **command) == 200
-        assert room.shown == shown, "the first counts"
-        assert (await state(teacher, code), await state(phone, code, 0)) == news
-        await teach(teacher, code, end=True)
-        assert await teach(teacher, code, end=True) == 404
-
-    asyncio.run(hold_class())
+async def test_a_command_twice_does_what_it_does_once(clock, command):
+    teacher, phone = Browser(), Browser()
+    code = await new_class(teacher)
+    await teach(teacher, code, step=COIN)
+    for number in range(10):
+        await answered(phone, code, number, "coin", number % 2)
+    clock.value += classroom.AWAY + 1
+    await state(phone, code, 0)
+    assert await teach(teacher, code, **command) == 200
+    room = classroom.ROOMS.get(code)
+    shown = dict(room.shown)
+    # Students answer between the two commands.
+    for number in range(20, 30):
+        await answered(phone, code, number, "coin", 2)
+    news = await state(teacher, code), await state(phone, code, 0)
+    assert await teach(teacher, code, **command) == 200
+    assert room.shown == shown, "the first counts"
+    assert (await state(teacher, code), await state(phone, code, 0)) == news
+    await teach(teacher, code, end=True)
+    assert await teach(teacher, code, end=True) == 404
 
 
-def test_codes_are_guessed_ten_times_a_minute(clock):
+async def test_codes_are_guessed_ten_times_a_minute(clock):
     codes = (f"22{a}{b}{c}" for a in "23456789" for b in "23456789" for c in "23456789")
+    teacher, inside, guesser, other = Browser(), Browser(), Browser(), Browser("198.51.100.7")
+    code = await new_class(teacher)
+    assert (await state(inside, code, 1))["step"] == 0
+    # Invalid codes, and the same code again.
+    for typed in ("", "TOO-LONG", "<b>", "0O1IL", "22222", "22222"):
+        await guesser.get(f"/class/JOIN?code={typed}")
+    ways = [lambda c: guesser.get(f"/class/{c}"), lambda c: guesser.get(f"/class/JOIN?code={c}")]
+    ways += [lambda c: guesser.get(f"/class/{c}/now"), lambda c: answered_without_place(guesser, c)]
+    next(codes)
+    for at in range(classroom.MOST_A_MINUTE - 1):
+        assert (await ways[at % 4](next(codes))).status_code == 404
+    # The right code gets the same answer.
+    for guess in (next(codes), code):
+        refused = [await way(guess) for way in ways]
+        assert [each.status_code for each in refused] == [429] * 4
+        assert classroom.TOO_OFTEN in refused[0].text
+    assert (await state(inside, code, 1))["step"] == 0, "who is in stays in"
+    assert (await teacher.get(f"/class/{code}")).status_code == 200
+    assert (await other.get(f"/class/{code}")).status_code == 200
+    clock.value += classroom.MINUTE
+    assert (await guesser.get(f"/class/{code}")).status_code == 200
 
-    async def hold_class():
-        teacher, inside, guesser, other = Browser(), Browser(), Browser(), Browser("198.51.100.7")
+
+async def test_forty_students_of_one_school_go_from_class_to_class():
+    teacher, phones = Browser(), [Browser() for _ in range(40)]
+    for _ in range(3):
         code = await new_class(teacher)
-        assert (await state(inside, code, 1))["step"] == 0
-        # Invalid codes, and the same code again.
-        for typed in ("", "TOO-LONG", "<b>", "0O1IL", "22222", "22222"):
-            await guesser.get(f"/class/JOIN?code={typed}")
-        ways = [lambda c: guesser.get(f"/class/{c}"), lambda c: guesser.get(f"/class/JOIN?code={c}")]
-        ways += [lambda c: guesser.get(f"/class/{c}/now"), lambda c: answered_without_place(guesser, c)]
-        next(codes)
-        for at in range(classroom.MOST_A_MINUTE - 1):
-            assert (await ways[at % 4](next(codes))).status_code == 404
-        # The right code gets the same answer.
-        for guess in (next(codes), code):
-            refused = [await way(guess) for way in ways]
-            assert [each.status_code for each in refused] == [429] * 4
-            assert classroom.TOO_OFTEN in refused[0].text
-        assert (await state(inside, code, 1))["step"] == 0, "who is in stays in"
-        assert (await teacher.get(f"/class/{code}")).status_code == 200
-        assert (await other.get(f"/class/{code}")).status_code == 200
-        clock.value += classroom.MINUTE
-        assert (await guesser.get(f"/class/{code}")).status_code == 200
-
-    asyncio.run(hold_class())
+        for phone in phones:
+            assert (await phone.get(f"/class/{code.lower()}")).status_code == 200
+            assert (await phone.get(f"/class/{code}/now")).status_code == 200
+        assert (await state(teacher, code))["students"] == 40
+        await teach(teacher, code, end=True)
+        # The phones' screens ask once more.
+        for phone in phones:
+            assert (await phone.get(f"/class/{code}/now")).status_code == 404
 
 
-def test_forty_students_of_one_school_go_from_class_to_class():
-    async def hold_classes():
-        teacher, phones = Browser(), [Browser() for _ in range(40)]
-        for _ in range(3):
-            code = await new_class(teacher)
-            for phone in phones:
-                assert (await phone.get(f"/class/{code.lower()}")).status_code == 200
-                assert (await phone.get(f"/class/{code}/now")).status_code == 200
-            assert (await state(teacher, code))["students"] == 40
-            await teach(teacher, code, end=True)
-            # The phones' screens ask once more.
-            for phone in phones:
-                assert (await phone.get(f"/class/{code}/now")).status_code == 404
-
-    asyncio.run(hold_classes())
-
-
-def test_a_student_waits_in_few_tabs_at_once():
-    async def hold_class():
-        phone = Browser()
-        code = await new_class(Browser())
-        await state(phone, code, 1)
-        (place,) = classroom.ROOMS.get(code).students.values()
-        assert place.waiting == 0
-        place.waiting = classroom.MOST_WAITING
-        assert (await phone.get(f"/class/{code}/now")).status_code == 429
-
-    asyncio.run(hold_class())
+async def test_a_student_waits_in_few_tabs_at_once():
+    phone = Browser()
+    code = await new_class(Browser())
+    await state(phone, code, 1)
+    (place,) = classroom.ROOMS.get(code).students.values()
+    assert place.waiting == 0
+    place.waiting = classroom.MOST_WAITING
+    assert (await phone.get(f"/class/{code}/now")).status_code == 429
 
 
 def test_clients_of_the_last_minute_take_little_memory(monkeypatch):
@@ -557,21 +513,18 @@ def test_one_answer_more_is_seen_once_in_five(choices):
         assert len(set(column)) <= 1 + len(choices) // classroom.FEWEST
 
 
-def test_a_hundred_students_answer_at_once():
+async def test_a_hundred_students_answer_at_once():
     """Here, an answer's time is only the server's own; benchmarks/classroom.py measures it over a network."""
 
-    async def hold_class():
-        teacher, phones = Browser(), Browser()
-        code = await new_class(teacher)
-        await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": COIN}))
-        await asyncio.gather(*(state(phones, code, number) for number in range(100)))
-        rng = np.random.default_rng(0)
-        given_ = rng.integers(4, size=100)
-        told = await asyncio.gather(*(answered(phones, code, i, "coin", int(each)) for i, each in enumerate(given_)))
-        assert all(each.status_code == 200 for each in told)
-        await teacher.post(f"/class/{code}/teach", content='{"tell": "coin"}')
-        news = await state(teacher, code)
-        assert news["counts"]["coin"] == [int(each - each % 5) for each in np.bincount(given_, minlength=4)]
-        assert news["students"] == 100
-
-    asyncio.run(hold_class())
+    teacher, phones = Browser(), Browser()
+    code = await new_class(teacher)
+    await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": COIN}))
+    await asyncio.gather(*(state(phones, code, number) for number in range(100)))
+    rng = np.random.default_rng(0)
+    given_ = rng.integers(4, size=100)
+    told = await asyncio.gather(*(answered(phones, code, i, "coin", int(each)) for i, each in enumerate(given_)))
+    assert all(each.status_code == 200 for each in told)
+    await teacher.post(f"/class/{code}/teach", content='{"tell": "coin"}')
+    news = await state(teacher, code)
+    assert news["counts"]["coin"] == [int(each - each % 5) for each in np.bincount(given_, minlength=4)]
+    assert news["students"] == 100

@@ -30,7 +30,7 @@ def test_operations_follow_the_adjacency():
     assert story.offered(claim(adjacency=REPLACE), 5) == ("move",)
     assert story.offered(claim(adjacency=REPLACE, per_distance=True), 5) == ("move",)
     assert story.offered(claim(adjacency=REPLACE), 0) == ()
-    with pytest.raises(ValueError, match="covers move only"):
+    with pytest.raises(ValueError, match="covers, move, got 'remove'"):
         story.allowed(claim(adjacency=REPLACE), "remove")
 
 

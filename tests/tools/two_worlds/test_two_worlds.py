@@ -89,21 +89,19 @@ def test_worlds_differ_in_one_record(seed, n, copies, operation):
 
 
 def test_bad_changes_are_refused():
-    with pytest.raises(ValueError, match="record was 40"):
+    with pytest.raises(ValueError, match="record must be from 0 to 39, because there are 40, got 40"):
         neighbors(RECORDS, BOX, Change("remove", 40))
-    with pytest.raises(ValueError, match="must have 2"):
+    with pytest.raises(ValueError, match="must have 2 finite numbers, got 1"):
         neighbors(RECORDS, BOX, Change("add", 0, (1.0,)))
 
 
 def test_places_are_public_corners_and_moves_by_a_radius():
     assert story.farthest_corner(BOX, np.array([0.0, 1.5])) == pytest.approx([3.0, 0.0])
-    for unit, length in (
-        ("data", lambda way: np.linalg.norm(way)),
-        ("range", lambda way: np.linalg.norm(way / [4, 2])),
-    ):
+    for unit, widths in (("data", [1, 1]), ("range", [4, 2])):
         params = nd_laplace.Params(unit=unit)
         place = np.array([0.0, 1.5])
-        assert length(story.one_radius_away(params, BOX, place, 0.3) - place) == pytest.approx(0.3)
+        way = story.one_radius_away(params, BOX, place, 0.3) - place
+        assert np.linalg.norm(way / widths) == pytest.approx(0.3)
         assert story.one_radius_away(params, BOX, place, 1e9) == pytest.approx([3.0, 0.0]), "no farther than the corner"
 
 
@@ -218,20 +216,18 @@ def test_clouds_are_drawn_from_releases_alone():
 
 
 def test_one_feature_and_principal_directions_are_drawn():
-    line = Box([0.0], [1.0])
-    records = np.linspace(0.1, 0.9, 12)[:, None]
-    question = WorldsQuestion("dpm", (), Change("move", 2, (1.0,)), dpm.Params(epsilon=8.0))
-    clouds = tuple(run_world(records, line, question, world, 4, (1,)) for world in (0, 1))
-    pair = neighbors(records, line, question.change)
-    pack(cloud_scene(clouds, pair, question.change, "Center", Words("s", line, ("a",), ("",)), View(), near=True))
-    cube = Box.cube(0.0, 1.0, 3)
-    records = np.random.default_rng(2).random((30, 3))
-    question = WorldsQuestion("dpm", (), Change("remove", 2), dpm.Params(epsilon=8.0))
-    clouds = tuple(run_world(records, cube, question, world, 4, (1,)) for world in (0, 1))
-    words = Words("s", cube, ("a", "b", "c"), ("",) * 3)
-    for view in (View(principal=True), View(0, 2, z=1)):
-        pair = neighbors(records, cube, question.change)
-        pack(cloud_scene(clouds, pair, question.change, "Center", words, view, near=False))
+    line, cube = np.linspace(0.1, 0.9, 12)[:, None], np.random.default_rng(2).random((30, 3))
+    for records, change, views in (
+        (line, Change("move", 2, (1.0,)), (View(),)),
+        (cube, Change("remove", 2), (View(principal=True), View(0, 2, z=1))),
+    ):
+        d = records.shape[1]
+        box = Box.cube(0.0, 1.0, d)
+        question = WorldsQuestion("dpm", (), change, dpm.Params(epsilon=8.0))
+        clouds = tuple(run_world(records, box, question, world, 4, (1,)) for world in (0, 1))
+        pair, words = neighbors(records, box, change), Words("s", box, tuple("abc"[:d]), ("",) * d)
+        for view in views:
+            pack(cloud_scene(clouds, pair, change, "Center", words, view, near=d == 1))
 
 
 def test_a_click_on_the_main_picture_names_the_record(tell, show):
