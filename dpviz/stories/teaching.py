@@ -118,11 +118,15 @@ class Paper:
     places: tuple[tuple[str, str], ...]  # (section, equation or theorem, the part of it that dpviz uses)
 
 
-def read_texts(name: str, *more: Paper) -> tuple[tuple[Misreading, ...], tuple[Paper, ...]]:
-    """Return a picture's misreadings and its papers from the file of all readings, with `more` papers."""
+def read_texts(name: str, *more: Paper, **numbers: str) -> tuple[tuple[Misreading, ...], tuple[Paper, ...]]:
+    """Return a picture's misreadings and its papers from the file of all readings, with `more` papers.
+
+    `numbers` replace their names in braces in the misreadings.
+    """
     written = _WRITTEN[name]
     papers = (Paper(each["title"], tuple(map(tuple, each["places"]))) for each in written["papers"])
-    return tuple(Misreading(**each) for each in written["misreadings"]), (*papers, *more)
+    texts = ({part: words.format_map(numbers) for part, words in each.items()} for each in written["misreadings"])
+    return tuple(Misreading(**each) for each in texts), (*papers, *more)
 
 
 @dataclass(frozen=True, slots=True)

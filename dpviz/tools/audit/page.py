@@ -312,7 +312,6 @@ def drawn(
         limit = pairs[0].epsilon_of(judged(pairs[0].guarantee))
         promised = ceiled(limit) if math.isfinite(limit) else pictures.NOTHING
     unfinished = found if isinstance(found, Unfinished) else None
-    modes = [case for case in cases().values() if case.method == method]
     return {
         "key": EPSILON.name,
         "label": EPSILON.label,
@@ -340,7 +339,7 @@ def drawn(
         "who": _who(question.key),
         "mode": None if hiding.hides("audited_mode") else question.key,
         "modes": list(_modes(method).choices),
-        "switch": [case.key for case in calibrations(method)] if len(modes) > 1 else [],
+        "switch": [case.key for case in calibrations(method)],
     }
 
 

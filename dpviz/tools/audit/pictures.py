@@ -22,12 +22,12 @@ from dpviz import attacks
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound, least_epsilons
 from dpviz.audit.bound import AuditEvent, chances
 from dpviz.core import Confidential, FloatArray
-from dpviz.plots import Audience, Axis, Kind, Layer, Plot, Role, Scene, always
+from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.stories.charts import roc_scene
 from dpviz.stories.glossary import meant
 from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, floored, number
 from dpviz.stories.recipe import Calls, Data
-from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, Misreading, Paper, attackers_share, tex
+from dpviz.stories.teaching import BUDGET, KAIROUZ, SYMBOLS, Formula, attackers_share, read_texts, tex
 from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
 from dpviz.tools.audit.runs import Audited, AuditQuestion
 
@@ -143,13 +143,11 @@ def histogram(audited: Audited) -> Scene:
     for i, (world, share) in enumerate(zip(WORLDS, shares, strict=True)):
         # Outline (2 m, 3) as x, low, high.
         x, tops = np.repeat(edges, 2)[1:-1], np.repeat(share, 2)
-        outline = {"edges": np.stack([x, np.zeros(len(x)), tops], axis=1)[None, None]}
-        bars = Layer(world, Kind.BANDS, Role.CLUSTER, audience, outline, always(1), fill=FILL, hue=i, isolate=False)
-        layers.append(bars)
+        outline = np.stack([x, np.zeros(len(x)), tops], axis=1)[None, None]
+        layers.append(Layer.from_arrays(world, Kind.BANDS, Ink(Role.CLUSTER, audience), outline, fill=FILL, hue=i))
     if event is not None:
-        rule = np.array([[[[event.threshold, 0.0], [event.threshold, 1.1 * tallest]]]])
-        role = Role.VIOLATION if audited.is_violated else Role.REFERENCE
-        layers.append(Layer("Threshold", Kind.LINES, role, audience, {"xy": rule}, always(1), size=2.5, isolate=False))
+        ink = Ink(Role.VIOLATION if audited.is_violated else Role.REFERENCE, audience)
+        layers.append(Layer.line("Threshold", ink, [event.threshold] * 2, [0.0, 1.1 * tallest], size=2.5))
     words = "" if event is None else f" The event: {event_words(event)}."
     name = "statistic" if event is None else statistic_words(event.statistic)
     return Plot(
@@ -565,58 +563,12 @@ def _points(line: FloatArray) -> tuple[tuple[float, float], ...]:
 # -- What there is to read --
 
 
-MISREADINGS = (
-    Misreading(
-        "No violation was found, so the method is private.",
-        "An audit looks at two data sets and a few events. It can refute a promise, never prove one: other worlds, "
-        "other events or more runs may show more.",
-        "The guarantee's label: “proved” rests on a proof and the [[spending]], not on these runs.",
-    ),
-    Misreading(
-        "The measured ε is the method's true ε.",
-        f"It is the least [[epsilon]] that fits the counts, with {percent(CONFIDENCE)} confidence. The true one may be "
-        "any larger, and a sound method is usually measured well below what it spends.",
-        "The attack's curve behind “See the attack”: how far it stays below what the noise itself would allow.",
-    ),
-    Misreading(
-        "A larger measured ε means a worse leak, so two broken methods can be ranked.",
-        "At the ceiling the worlds never looked alike, and the figure only counts the runs: more runs raise it without "
-        "end. The true ε may be infinite for both.",
-        "“Most that can be shown”, and the same audit with more runs.",
-    ),
-    Misreading(
-        "The worst case is made up; nothing like it will happen to my records.",
-        "The promise is for every pair of [[neighbors]]. One pair that breaks it refutes the claim, and whoever lives "
-        "in such a corner was promised the same as everyone.",
-        "“Two worlds”: the made-up pair, and then one of these records.",
-    ),
-    Misreading(
-        "One may audit with new seeds until something is found.",
-        f"Each audit may err in {100 * (1 - CONFIDENCE):.3g} of 100 cases, so of many some will. “Violation” asks for "
-        f"{percent(VERDICT_CONFIDENCE)} instead, and what counts is never what the event was chosen by.",
-        "The table of all methods: one audit of each mode, with its number of runs.",
-    ),
-)
-
-PAPERS = (
-    Paper(
-        "Clopper & Pearson 1934, The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
-        (("the exact limits", "both ends of how often the event happens, for any number of runs"),),
-    ),
-    Paper(
-        "Jagielski, Ullman & Oprea 2020, Auditing Differentially Private Machine Learning",
-        (("the lower bound on ε", "the logarithm of the lower end over the upper end"),),
-    ),
-    Paper(
-        "Nasr et al. 2023, Tight Auditing of Differentially Private Machine Learning",
-        (
-            (
-                "audits with several events",
-                "here the error is shared among all of them, half of the runs having chosen them",
-            ),
-        ),
-    ),
+MISREADINGS, PAPERS = read_texts(
+    "audit",
     KAIROUZ,
+    confidence=percent(CONFIDENCE),
+    sure=percent(VERDICT_CONFIDENCE),
+    errors=f"{100 * (1 - CONFIDENCE):.3g}",
 )
 
 WORDS = {

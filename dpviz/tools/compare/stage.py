@@ -18,6 +18,7 @@ from dpviz.core import Adjacency, Centers, Confidential, FloatArray, Guarantee, 
 from dpviz.plots import Audience
 from dpviz.stories.label import ceiled_two
 from dpviz.stories.panel import WHOLE_LIMIT, Sentence, limit, number, times
+from dpviz.stories.wording import in_words
 from dpviz.tools.compare.frontier import LEAK, NEIGHBORS, EpsilonMeaning, Series, band
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, Rows
 from dpviz.tools.trials import OK
@@ -37,7 +38,6 @@ UNLUCKY = 1.6
 LEAST_TOP, MOST_TOP, ABOVE = (1.6, 40.0, 1.15)
 # Size of the even sample that is drawn in each small map.
 N_RECORDS = 1_200
-COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # Names inside a sentence.
 SAID = {"Noisy grid": "the noisy grid", "DPM as published": "published DPM"}
 # Subject of the odds, in full and in few words.
@@ -188,16 +188,12 @@ class CompareStage(Confidential):
     def public(self) -> "CompareStage":
         """Return the public part. This is the one filter."""
         maps = tuple(each.public() for each in self.maps)
-        findings = tuple(Sentence(each.public, each.public) for each in self.findings)
-        conditions = tuple(
-            (Sentence(a.public, a.public), Sentence(b.public, b.public)) for a, b in self.conditions if b.public
-        )
         return replace(
             self,
             maps=maps,
-            findings=findings,
-            lede=Sentence(self.lede.public, self.lede.public),
-            conditions=conditions,
+            findings=tuple(map(_public, self.findings)),
+            lede=_public(self.lede),
+            conditions=tuple((_public(words), _public(more)) for words, more in self.conditions if more.public),
             nonprivate_records=None,
             nonprivate_no_data=None,
             is_public=True,
@@ -248,6 +244,10 @@ class CompareStage(Confidential):
             f"{each.short} {' '.join(filter(None, number_of(each, i, public=self.is_public)))}" for each in self.maps
         ]
         return f"ε {number(self.epsilons[i])}: {', '.join(said)}"
+
+
+def _public(sentence: Sentence) -> Sentence:
+    return Sentence(sentence.public, sentence.public)
 
 
 def number_of(each: MethodMap, i: int, *, public: bool) -> tuple[str, str]:
@@ -400,7 +400,7 @@ def _leaders(order: Sequence[MethodMap], costs: Mapping[str, FloatArray], last: 
         return f"Here {said(order[0])} wins; {said(last)} is far behind."
     if len(leading) == 2:
         return f"{_capital(said(order[0]))} and {said(near[0])} lead; {said(last)} is far behind."
-    return f"{_capital(_count(len(leading)))} methods lead; {said(last)} is far behind."
+    return f"{_capital(in_words(len(leading)))} methods lead; {said(last)} is far behind."
 
 
 def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
@@ -409,15 +409,17 @@ def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
     n_open = sum(each.promise.meaning is EpsilonMeaning.CLAIMED for each in maps)
     if not proved:
         return "Nobody has proved any of these promises."
-    some = "One method keeps its promise" if len(proved) == 1 else f"{_capital(_count(len(proved)))} promises are kept"
+    some = (
+        "One method keeps its promise" if len(proved) == 1 else f"{_capital(in_words(len(proved)))} promises are kept"
+    )
     if _hardly(epsilon):
         return f"{some}, and at this ε {'it promises' if len(proved) == 1 else 'they promise'} almost nothing."
     same = (
-        "One promise is proved." if len(proved) == 1 else f"{_capital(_count(len(proved)))} methods promise the same."
+        "One promise is proved." if len(proved) == 1 else f"{_capital(in_words(len(proved)))} methods promise the same."
     )
     if n_open == 0:
         return f"{same} {'It is proved.' if len(proved) == 1 else 'All of it is proved.'}" if len(proved) > 1 else same
-    return f"{same} {_capital(_count(n_open))} {'promise' if n_open == 1 else 'promises'} nobody has proved."
+    return f"{same} {_capital(in_words(n_open))} {'promise' if n_open == 1 else 'promises'} nobody has proved."
 
 
 def _hardly(epsilon: float) -> bool:
@@ -432,10 +434,6 @@ def said(each: MethodMap) -> str:
 
 def _capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
-
-
-def _count(n: int) -> str:
-    return COUNTS[n] if n < len(COUNTS) else str(n)
 
 
 def lede(title: str, n: int, audience: Audience) -> Sentence:
