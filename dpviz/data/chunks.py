@@ -17,7 +17,7 @@ import numpy as np
 
 from dpviz.core import BLOCK_ROWS, Box, Chunks, Points, as_points
 from dpviz.data.features import CHOOSE, refuse_gaps
-from dpviz.data.files import PARQUET, TableError, missing, quoted
+from dpviz.data.files import TableError, missing, quoted
 from dpviz.data.transforms import Clipping, clipping
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _open(path: Path) -> "pq.ParquetFile":
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise missing(PARQUET.title, "pyarrow") from None
+        raise missing("a Parquet file", "pyarrow") from None
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BYTES)
     except (OSError, pa.ArrowException):

@@ -11,6 +11,7 @@ import io
 import math
 import pkgutil
 import re
+import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,6 +22,7 @@ from typing import IO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz import assets
 from dpviz.core import Confidential, FloatArray
 
 # Maximum bytes of an upload, and of the unpacked contents of a .gz. Our choice, like the next three limits.
@@ -249,17 +251,14 @@ class FileFormat:
 
     # Name of the format in a message.
     title: str
-    # First bytes; none for a text format.
-    magic: bytes = b""
-    suffixes: tuple[str, ...] = ()
+    # Regular expression of the first bytes, or of the beginning of a text, lower case; "" if it has no mark.
+    pattern: str
     # "module:function", loaded with the first file. It takes bytes or decoded text. "" if the format is refused.
     parser: str = ""
     # Settings of `TableFormat` that can be made by hand.
     settings: tuple[str, ...] = ("decimal",)
     # The way out for a format that is refused.
     way_out: str = "Save its table as CSV."
-    # Beginning of a text in this format, lower case; "" for a binary format.
-    pattern: str = ""
 
     def parse(self, content: bytes | str, limits: Limits, reading: TableFormat) -> Columns:
         """Return the columns of a file. Raises TableError."""
@@ -276,106 +275,29 @@ class FileFormat:
         return refuse_format(f"The file was {self.title}, but a table must be {READABLE}. {self.way_out}")
 
 
-CSV = FileFormat("text", b"", ("csv", "tsv", "txt", "gz"), "dpviz.data.parsing:parse", ("decimal", "sep", "header"))
-PARQUET = FileFormat("a Parquet file", b"PAR1", ("parquet",), "dpviz.data.parquet:read_parquet")
-WORKBOOK = FileFormat(
-    "a workbook or a ZIP archive",
-    b"PK\x03\x04",
-    ("xlsx", "xlsm", "ods"),
-    "dpviz.data.workbook:read_workbook",
-    ("decimal", "sheet", "header"),
+CSV = FileFormat("text", "", parser="dpviz.data.parsing:parse", settings=("decimal", "sep", "header"))
+GEOJSON = FileFormat("GeoJSON", "", parser="dpviz.data.geojson:read_geojson")
+READ = (
+    CSV,
+    GEOJSON,
+    FileFormat("a Parquet file", "PAR1", parser="dpviz.data.parquet:read_parquet"),
+    FileFormat(
+        "a workbook or a ZIP archive",
+        r"PK\x03\x04",
+        parser="dpviz.data.workbook:read_workbook",
+        settings=("decimal", "sheet", "header"),
+    ),
 )
-GEOJSON = FileFormat("GeoJSON", b"", ("geojson", "json"), "dpviz.data.geojson:read_geojson")
 SAVE = "Open it in the program that made it, and save its table as CSV."
 READABLE = "CSV, TSV, Excel (.xlsx), OpenDocument (.ods), Parquet or points in GeoJSON"
-# Formats before Stata 13.
-STATA = tuple(bytes((version, order, 1, 0)) for version in (110, 111, 113, 114, 115) for order in (1, 2))
-TAR_PLACE, TAR_MAGIC = 257, b"ustar"
-FORMATS = (
-    *(CSV, PARQUET, WORKBOOK, GEOJSON),
-    # The workbook reader accepts .xls, and crashes on damaged ones.
-    FileFormat(
-        "an old Office file (.xls, .doc) or one with a password",
-        b"\xd0\xcf\x11\xe0",
-        way_out="Open it and save its table as .xlsx without a password, or as CSV.",
-    ),
-    *(
-        FileFormat(title, magic, way_out=f"Open it in {program} and save its table as CSV{other}.")
-        for title, program, other, magics in (
-            ("an SPSS file (.sav, .por)", "SPSS or PSPP", "", (b"$FL2", b"$FL3", b"ASCII SPSS PORT FILE")),
-            ("a Stata file (.dta)", "Stata", " (export delimited)", (b"<stata_dta>", *STATA)),
-            ("a SAS file (.sas7bdat)", "SAS", "", (b"\0" * 12 + b"\xc2\xea\x81\x60",)),
-            ("a SAS transport file (.xpt)", "SAS", "", (b"HEADER RECORD*******",)),
-            ("an Arrow file (Feather)", "pandas or R", " or Parquet", (b"ARROW1", b"FEA1")),
-            ("an ORC file", "pandas", " or Parquet", (b"ORC",)),
-            ("an Avro file", "a program that reads it", " or Parquet", (b"Obj\x01",)),
-            ("an R file (.rds, .RData)", "R", " (write.csv)", (b"X\n\0\0\0", b"RDX2\n", b"RDX3\n", b"RDA3\n")),
-            ("an SQLite database", "a database program", "", (b"SQLite format 3",)),
-            ("an Access database", "Access", " or .xlsx", (b"\0\1\0\0Standard",)),
-            ("an HDF5 file", "Python or MATLAB", " or Parquet", (b"\x89HDF",)),
-            ("a MATLAB file (.mat)", "MATLAB", " (writetable)", (b"MATLAB 5.0",)),
-            ("a NetCDF file", "Python or R", "", (b"CDF\x01", b"CDF\x02")),
-            ("a shapefile", "QGIS", " with latitude and longitude, or as GeoJSON", (b"\0\0\x27\x0a",)),
-            ("a NumPy array", "Python", " (numpy.savetxt)", (b"\x93NUMPY",)),
-            ("a Python pickle", "Python", "", (b"\x80\x04\x95", b"\x80\x05\x95")),
-        )
-        for magic in magics
-    ),
-    *(
-        FileFormat(title, magic, way_out="Unpack it, and give the table in it.")
-        for title, magic in (
-            ("packed as bzip2", b"BZh"),
-            ("packed as xz", b"\xfd7zXZ\0"),
-            ("packed as Zstandard", b"\x28\xb5\x2f\xfd"),
-            ("packed as 7z", b"7z\xbc\xaf\x27\x1c"),
-            ("packed as RAR", b"Rar!\x1a\x07"),
-            ("an empty ZIP archive", b"PK\x05\x06"),
-        )
-    ),
-    *(
-        FileFormat(title, magic, way_out="Copy its table into a spreadsheet, and save that as .xlsx or CSV.")
-        for title, magic in (("an RTF document", b"{\\rtf"), ("a PDF document", b"%PDF"))
-    ),
-    *(
-        FileFormat(title, magic, way_out="Choose the file that has the table.")
-        for title, magic in (("a PNG image", b"\x89PNG"), ("a JPEG image", b"\xff\xd8\xff"), ("a GIF image", b"GIF8"))
-    ),
-    # Text formats, the most specific first.
-    FileFormat(
-        "a KML file of places",
-        way_out="Save its points as GeoJSON, or as CSV with two columns.",
-        pattern=r"<(\w+:)?kml\b",
-    ),
-    FileFormat(
-        "a GPX file of places",
-        way_out="Save its points as GeoJSON, or as CSV with two columns.",
-        pattern=r"<(\w+:)?gpx\b",
-    ),
-    FileFormat(
-        "an Excel workbook in XML (2003)",
-        way_out="Open it in a spreadsheet and save it as .xlsx.",
-        pattern='urn:schemas-microsoft-com:office:(spreadsheet|excel)"|progid="excel',
-    ),
-    FileFormat(
-        "an OpenDocument file in XML (.fods)",
-        way_out="Open it in a spreadsheet and save it as .ods or .xlsx.",
-        pattern="<office:document",
-    ),
-    FileFormat(
-        "a web page (HTML), perhaps with the ending of Excel",
-        way_out="Open it in a spreadsheet and save its table as .xlsx or CSV.",
-        pattern=r"<!doctype html|<(html|head|body|meta|table)\b",
-    ),
-    FileFormat("an XML file", pattern="<[?!a-z]"),
-    FileFormat("an ARFF file (Weka)", way_out="Open it in Weka and save it as CSV.", pattern="@relation "),
-)
+_REFUSED = tomllib.loads(assets.text("file_formats.toml"))
+BINARY = (*(each for each in READ if each.pattern), *(FileFormat(**each) for each in _REFUSED["binary"]))
+MARKED = tuple(FileFormat(**each) for each in _REFUSED["marked"])
 
 
 def binary_format(data: bytes) -> FileFormat | None:
     """Return the binary format of a file by its first bytes; None for text, plain or packed."""
-    if data[TAR_PLACE : TAR_PLACE + len(TAR_MAGIC)] == TAR_MAGIC:
-        return FileFormat("a tar archive", TAR_MAGIC, way_out="Unpack it, and give the table in it.")
-    return next((each for each in FORMATS if each.magic and data.startswith(each.magic)), None)
+    return next((each for each in BINARY if re.match(each.pattern.encode(), data)), None)
 
 
 def text_format(text: str) -> FileFormat | None:
@@ -385,17 +307,14 @@ def text_format(text: str) -> FileFormat | None:
     # The name of a column can begin with a tag, but then the text does not end with one.
     if is_xml and not re.match(r"<(\?xml|!doctype|html)", beginning):
         is_xml = text.rstrip().endswith(">")
-    for each in FORMATS:
-        if each.pattern and (re.search(each.pattern, beginning) if is_xml else beginning.startswith(each.pattern)):
-            return each
-    return None
+    # Only the last of these formats has no tags.
+    return next((each for each in MARKED[0 if is_xml else -1 :] if re.search(each.pattern, beginning)), None)
 
 
 def load_parsers() -> None:
     """Load the parsers. pandas and pyarrow take as long as all the methods, and most processes read no file."""
-    for each in FORMATS:
-        if each.parser:
-            pkgutil.resolve_name(each.parser)
+    for each in READ:
+        pkgutil.resolve_name(each.parser)
 
 
 def day_of(text: str) -> float | None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpviz.data import TableError, files, read_table
 from dpviz.data.files import MAX_BYTES, MAX_SHOWN, quoted
@@ -98,17 +100,17 @@ def test_reading_stops_at_the_limit():
     assert asked == [1_000_001]
 
 
-@pytest.mark.parametrize("kind", [each for each in files.FORMATS if each.magic])
-def test_renamed_binary_files_are_named(kind):
-    data = kind.magic + b"\x00\x01\x02" * 50
-    with pytest.raises(TableError, match=f"The file was {re.escape(kind.title)}, but here it must be text"):
-        decode(io.BytesIO(gzip.compress(data)))
+@pytest.mark.parametrize("kind", files.BINARY, ids=lambda kind: kind.title)
+@settings(max_examples=5)
+@given(data=st.data())
+def test_renamed_binary_files_are_named(kind, data):
+    content = data.draw(st.from_regex(kind.pattern.encode(), fullmatch=True)) + b"\x00\x01\x02" * 50
+    title, way_out = re.escape(kind.title), re.escape(kind.way_out)
+    with pytest.raises(TableError, match=f"The file was {title}, but here it must be text"):
+        decode(io.BytesIO(gzip.compress(content)))
     if not kind.parser:
-        with pytest.raises(
-            TableError,
-            match=f"The file was {re.escape(kind.title)}, but a table must be CSV.*{re.escape(kind.way_out)}",
-        ):
-            read_table(io.BytesIO(data))
+        with pytest.raises(TableError, match=f"The file was {title}, but a table must be CSV.*{way_out}"):
+            read_table(io.BytesIO(content))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ person chooses one.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -14,10 +15,11 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz import assets
 from dpviz.core import Box
 from dpviz.data import Choices, Clipping, Dataset, Scaling, Table
 from dpviz.data.files import date_of, day_of
-from dpviz.data.geography import MOST_LATITUDE, TURN, map_of
+from dpviz.data.geography import TURN, map_of
 from dpviz.data.parsing import COMMA, POINT, is_ambiguous, number_of
 from dpviz.data.table import DATA, EACH, SAME, How, Pair
 from dpviz.data.transforms import KILOMETER, Scale, clipped_words, why_scaled
@@ -44,41 +46,12 @@ class KnownRange:
     title: str
     low: float
     high: float
-    unit: str
     # Pattern of a column's name.
     pattern: str
+    unit: str = ""
 
 
-KNOWN = {
-    "age": KnownRange("Ages: 0 to 120 years", 0.0, 120.0, "years", r"ages?|alter|years? old"),
-    "likert5": KnownRange(
-        "Likert scale: 1 to 5", 1.0, 5.0, "", r"likert|agree(ment)?|satisf(ied|action)|ratings?|zufriedenheit"
-    ),
-    "likert7": KnownRange("Likert scale: 1 to 7", 1.0, 7.0, "", r"likert ?7"),
-    "percent": KnownRange("Percent: 0 to 100", 0.0, 100.0, "%", r"percent(age)?|pct|score"),
-    "share": KnownRange("Shares: 0 to 1", 0.0, 1.0, "", r"shares?|fraction|proportion|ratio|prob(ability)?"),
-    "hour": KnownRange("Hour of the day: 0 to 24", 0.0, 24.0, "h", r"(?<!per )hour"),
-    "weekday": KnownRange("Day of the week: 0 to 7", 0.0, 7.0, "", r"weekday|day of week"),
-    "month": KnownRange("Month: 1 to 12", 1.0, 12.0, "", r"(?<!per )month"),
-    "year": KnownRange("Year: 1900 to 2100", 1900.0, 2100.0, "", r"(?<!per )year|yob"),
-    "height": KnownRange("Height of a person: 0 to 250 cm", 0.0, 250.0, "cm", r"height"),
-    "weight": KnownRange("Weight of a person: 0 to 300 kg", 0.0, 300.0, "kg", r"weight"),
-    "latitude": KnownRange(
-        "Latitude: -90 to 90", -MOST_LATITUDE, MOST_LATITUDE, "degrees", r"lat|latitude|breitengrad"
-    ),
-    "longitude": KnownRange(
-        "Longitude: -180 to 180", -TURN / 2.0, TURN / 2.0, "degrees", r"lon|lng|longitude|längengrad"
-    ),
-    "money": KnownRange(
-        "Money: 0 to 100,000",
-        0.0,
-        1e5,
-        "",
-        r"incomes?|salar(y|ies)|wages?|prices?|amounts?|costs?|charges?|revenues?|fares?|eur|usd|einkommen|gehalt|preis|"
-        "betrag|umsatz",
-    ),
-    "much money": KnownRange("Money: 0 to 1,000,000", 0.0, 1e6, "", r"millions?|turnover"),
-}
+KNOWN = {key: KnownRange(**each) for key, each in tomllib.loads(assets.text("known_ranges.toml")).items()}
 SOURCES = {TYPED: "Typed", DATES: "Typed as dates", DATA: "From the data: not private"}
 SOURCES |= {key: known.title for key, known in KNOWN.items()}
 

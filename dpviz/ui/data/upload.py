@@ -363,8 +363,8 @@ def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -
     if file is None or not beginning.can_be_set:
         return
     doubts = () if table is None or public else table.doubts
-    suffix = file.name.lower().rpartition(".")[2]
-    settings = (binary_format(file.getvalue()) or (GEOJSON if suffix in GEOJSON.suffixes else CSV)).settings
+    is_map = file.name.lower().endswith((".geojson", ".json"))
+    settings = (binary_format(file.getvalue()) or (GEOJSON if is_map else CSV)).settings
     sheets = {name: name for name in beginning.sheets}
     if sheets and reading.sheet not in (None, *sheets):
         sheets[str(reading.sheet)] = f"{reading.sheet}: not in this file"
