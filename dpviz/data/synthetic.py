@@ -5,12 +5,14 @@ draws of one knob are independent of the others, so a picture changes smoothly w
 """
 
 import math
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.assets import text
 from dpviz.core import Box, Centers, FloatArray, Labels, Points, algebra, frozen, functions
 from dpviz.data.dataset import Dataset, Ground
 
@@ -134,15 +136,8 @@ class District:
         return np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
 
 
-# Our choice. The shares add up to 1.
-DISTRICTS = (
-    District(4_600, 6_900, 560, 430, 15, 0.26),  # old town
-    District(7_700, 7_400, 700, 400, -30, 0.18),  # station
-    District(1_600, 7_500, 380, 700, 10, 0.14),  # harbor
-    District(2_300, 2_300, 520, 480, 0, 0.17),  # university
-    District(5_500, 2_500, 700, 360, 35, 0.15),  # market
-    District(8_400, 2_400, 480, 420, -20, 0.10),  # garden suburb
-)
+_CITY = tomllib.loads(text("city.toml"))
+DISTRICTS = tuple(District(*each) for each in _CITY["districts"])
 
 
 def blobs(
@@ -175,7 +170,7 @@ def mixture(n: int, *, n_features: int, n_clusters: int, rng: np.random.Generato
     _check_cells(n, d)
     rng_layout, rng_axes, rng_labels, rng_points = rng.spawn(4)
     centers, extent = _centers_in_box(n_clusters, d, MIXTURE_SPREAD * np.sqrt(ELONGATION), rng=rng_layout)
-    labels = _draw_labels(n, np.full(n_clusters, 1 / n_clusters), rng=rng_labels)
+    labels = _draw_labels(n, n_clusters, rng=rng_labels)
     sigmas = MIXTURE_SPREAD * SIDE / extent * functions.power(ELONGATION, np.linspace(-0.5, 0.5, d))
     points = rng_points.standard_normal((n, d)) * sigmas
     for cluster, axes in enumerate(_rotations(n_clusters, d, rng=rng_axes)):
@@ -209,7 +204,7 @@ def circles(n: int, *, noise: float, rng: np.random.Generator) -> Dataset:
 def spirals(n: int, *, noise: float, rng: np.random.Generator) -> Dataset:
     """Draw `n` records from N_ARMS arms r = start + (1 - start) s, angle = 2 pi (turns s + arm / N_ARMS), s uniform."""
     rng_labels, rng_places, rng_noise = rng.spawn(3)
-    labels = _draw_labels(n, np.full(N_ARMS, 1 / N_ARMS), rng=rng_labels)
+    labels = _draw_labels(n, N_ARMS, rng=rng_labels)
     along = rng_places.random(n)
     radii = SPIRAL_START + (1 - SPIRAL_START) * along
     angles = 2 * np.pi * (SPIRAL_TURNS * along + labels / N_ARMS)
@@ -222,7 +217,7 @@ def spirals(n: int, *, noise: float, rng: np.random.Generator) -> Dataset:
 def anisotropic(n: int, *, stretch: float, rng: np.random.Generator) -> Dataset:
     """Draw `n` records from three Gaussians of one covariance S S^T, S between the identity and SHEAR."""
     rng_labels, rng_points = rng.spawn(2)
-    labels = _draw_labels(n, np.full(3, 1 / 3), rng=rng_labels)
+    labels = _draw_labels(n, 3, rng=rng_labels)
     shear = (1 - stretch) * 0.5 * np.eye(2) + stretch * SHEAR
     residuals = algebra.product(ANISOTROPIC_SIGMA * rng_points.standard_normal((n, 2)), shear)
     note = "Long clusters side by side: k-means cuts across them."
@@ -233,7 +228,7 @@ def nested(n: int, *, spread: float, rng: np.random.Generator) -> Dataset:
     """Draw `n` records from N_GROUPS groups of N_GROUPS Gaussian clusters; label 3 g + c is cluster c of group g."""
     rng_labels, rng_points = rng.spawn(2)
     n_clusters = N_GROUPS**2
-    labels = _draw_labels(n, np.full(n_clusters, 1 / n_clusters), rng=rng_labels)
+    labels = _draw_labels(n, n_clusters, rng=rng_labels)
     # The first corner is at the top.
     angles = np.pi / 2 + 2 * np.pi * np.arange(N_GROUPS) / N_GROUPS
     corners = np.column_stack([functions.cos(angles), functions.sin(angles)])
@@ -311,21 +306,16 @@ def city(n: int, *, rng: np.random.Generator) -> Dataset:
 @cache
 def city_ground() -> Ground:
     """Return the city's streets, which end where a different district is nearer or the river begins; roads; river."""
-    middles, axes, sigmas = (
-        np.stack([getattr(each, name) for each in DISTRICTS]) for name in ("middle", "axes", "sigmas")
-    )
     streets = []
-    for label, (middle, along, sigma) in enumerate(zip(middles, axes, sigmas, strict=True)):
+    for label, district in enumerate(DISTRICTS):
         for axis in (0, 1):
-            reach, length = STREET_REACH * sigma[1 - axis], STREET_REACH * sigma[axis]
+            length, reach = STREET_REACH * np.roll(district.sigmas, -axis)
             steps = np.arange(-length, length, STREET_STEP)
             for offset in STREET_GAP * np.arange(-(reach // STREET_GAP), reach // STREET_GAP + 1):
                 local = np.empty((len(steps), 2))
                 local[:, axis], local[:, 1 - axis] = steps, offset
-                places = middle + algebra.product(local, along)
-                units = np.stack(
-                    [algebra.product(places - m, a.T) / s for m, a, s in zip(middles, axes, sigmas, strict=True)]
-                )
+                places = district.middle + algebra.product(local, district.axes)
+                units = np.stack([algebra.product(places - d.middle, d.axes.T) / d.sigmas for d in DISTRICTS])
                 far = (units**2).sum(axis=2)  # (districts, places)
                 open_ = (far.argmin(axis=0) == label) & (far[label] < STREET_REACH**2) & _is_dry(places)
                 ends = np.flatnonzero(np.diff(np.concatenate([[False], open_, [False]]).astype(int))).reshape(-1, 2)
@@ -334,22 +324,9 @@ def city_ground() -> Ground:
     middle_line = river_middle(east)
     river = np.column_stack([east, middle_line - RIVER_HALF_WIDTH, middle_line + RIVER_HALF_WIDTH])
     t, roads = np.linspace(0.0, 1.0, 13)[:, None], []
-    old, station, harbour, university, market, garden = ((each.east, each.north) for each in DISTRICTS)
-    # Parabolas that bend to the left by `bow` of their length.
-    for start, end, bow in (
-        (old, station, 0.06),
-        (harbour, old, -0.05),
-        (old, university, 0.10),
-        (old, market, -0.06),
-        (station, garden, 0.12),
-        (university, market, 0.08),
-        (market, garden, -0.05),
-        (harbour, (0.0, 8_800.0), 0.05),
-        (station, (10_000.0, 8_900.0), -0.06),
-        (university, (900.0, 0.0), 0.06),
-        (garden, (9_300.0, 0.0), -0.05),
-    ):
-        way = np.subtract(end, start)
+    for *ends, bow in _CITY["roads"]:
+        start, end = np.reshape(ends, (2, 2)).astype(np.float64)
+        way = end - start
         roads.append(start + t * way + 4.0 * bow * t * (1.0 - t) * np.array([-way[1], way[0]]))
     return Ground(frozen(np.array(streets)), frozen(np.stack(roads)), frozen(river))
 
@@ -397,8 +374,10 @@ def _clipped(points: Points, labels: Labels | None, box: Box, title: str, note: 
     return Dataset(box.clip(points), labels, box, names, title, note=note)
 
 
-def _draw_labels(n: int, weights: FloatArray, *, rng: np.random.Generator) -> Labels:
-    """Draw `n` clusters (n,) independently with probabilities `weights` (k,)."""
+def _draw_labels(n: int, weights: FloatArray | int, *, rng: np.random.Generator) -> Labels:
+    """Draw `n` clusters (n,) independently with probabilities `weights` (k,), or k clusters with equal ones."""
+    if isinstance(weights, int):
+        weights = np.full(weights, 1 / weights)
     # Rounding can leave the last cumulative weight below the largest uniform draw, so it is not part of the search.
     return np.searchsorted(np.cumsum(weights)[:-1], rng.random(n), side="right").astype(np.intp)
 
@@ -437,7 +416,7 @@ def _ring_draws(n: int, *, rng: np.random.Generator) -> tuple[FloatArray, Labels
     """Draw angles (n,) of a full turn, one of two rings (n,), and standard Gaussian noise (n, 2)."""
     rng_angles, rng_labels, rng_noise = rng.spawn(3)
     angles = rng_angles.uniform(0.0, 2 * np.pi, size=n)
-    labels = _draw_labels(n, np.array([0.5, 0.5]), rng=rng_labels)
+    labels = _draw_labels(n, 2, rng=rng_labels)
     return angles, labels, rng_noise.standard_normal((n, 2))
 
 
