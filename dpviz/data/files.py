@@ -197,8 +197,8 @@ class TableFormat:
                 raise TableError(f"{name} was {quoted(value)}, but it must be one of {listed}, or None to read it off.")
         if self.decimal is not None and self.decimal == self.thousands:
             raise TableError(f"decimal and thousands were both {self.decimal!r}, but they must differ. Change one.")
-        is_row = isinstance(self.header, int) and not isinstance(self.header, bool) and 0 <= self.header <= MOST_HEADER
-        if not (is_row or self.header is None or self.header == "infer"):
+        is_row = type(self.header) is int and 0 <= self.header <= MOST_HEADER
+        if not is_row and self.header not in (None, "infer"):
             raise TableError(
                 f"header was {quoted(self.header)}, but it must be a row from 0 to {MOST_HEADER}, None if the file has "
                 'no names, or "infer".'
@@ -214,7 +214,7 @@ class TableFormat:
         """The decimal signs that a file may have."""
         if self.decimal is not None:
             return (self.decimal,)
-        return tuple(sign for sign in DECIMALS if self.thousands not in DECIMALS or sign != self.thousands)
+        return tuple(sign for sign in DECIMALS if sign != self.thousands)
 
     @property
     def chosen(self) -> dict[str, str | int | None]:

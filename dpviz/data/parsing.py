@@ -39,10 +39,10 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -305,23 +305,19 @@ def _lacks_last_names(row: Sequence[str], below: Sequence[Sequence[str]]) -> boo
 def _first_rows(text: str, separator: str, reading: TableFormat) -> list[tuple[int, list[str]]]:
     """Return the position and the cells of each of the first rows with a cell, up to a row too large to sniff."""
     rows: list[tuple[int, list[str]]] = []
-    ends = [0]
-
-    def lines() -> Iterator[str]:
-        for line in io.StringIO(text[:SNIFFED], newline=""):
-            ends[0] += len(line)
-            yield line
-
+    lines = list(io.StringIO(text[:SNIFFED], newline=""))
+    ends = list(accumulate(map(len, lines)))
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=separator == " ")
     most = SNIFFED_ROWS + (reading.header if isinstance(reading.header, int) else 0)
     try:
         begin = 0
-        for row in csv.reader(lines(), delimiter=separator, skipinitialspace=separator == " "):
+        for row in reader:
             cells = [cell.strip() for cell in row]
             if any(cells):
                 rows.append((begin, cells))
             if len(rows) == most:
                 break
-            begin = ends[0]
+            begin = ends[reader.line_num - 1]
     except csv.Error:
         return rows
     # The last row may be cut off in the middle.
@@ -699,13 +695,13 @@ def _all(cells: "pd.Series[Any]", pattern: str) -> bool:
 
 def _likelier(doubtful: Sequence[_Column], sep: str) -> str:
     """Return the decimal sign of the notation that is likelier for most of the columns that both notations fit."""
-    n_points = n_commas = 0
+    # Semicolons decide a tie.
+    lead = 0.5 if doubtful and sep == ";" else 0.0
     for column in doubtful:
         sign = COMMA if column.has(COMMA) else POINT
         separates = (sign == COMMA and sep != ";") or _separates_thousands(column, sign)
-        decimal = OTHER[sign] if separates else sign
-        n_points, n_commas = n_points + (decimal == POINT), n_commas + (decimal == COMMA)
-    return COMMA if n_commas > n_points or (n_commas == n_points > 0 and sep == ";") else POINT
+        lead += 1 if separates == (sign == POINT) else -1
+    return COMMA if lead > 0 else POINT
 
 
 def _separates_thousands(column: _Column, sign: str) -> bool:

@@ -413,12 +413,9 @@ class Table(Confidential):
                 f"{GAPS} {counts} of {self.n_rows:,} rows, but every one must be "
                 "a number. Drop those rows, fill them with the middle of their bounds, or choose other columns."
             )
-        complete = np.ones(len(values), dtype=np.bool_)
-        for name, rows in absent:
-            # Only a class has no middle.
-            if missing != "middle" or name == label:
-                complete &= ~rows
-        selected = np.flatnonzero(complete)
+        # Only a class has no middle.
+        odd = [rows for name, rows in absent if missing != "middle" or name == label]
+        selected = np.flatnonzero(~np.any(odd, axis=0)) if odd else np.arange(len(values))
         if not len(selected):
             raise TableError(
                 f"No row was complete: cells were missing in {counts} of {self.n_rows} rows. "
@@ -556,20 +553,21 @@ class Choices:
 
         Suggested bounds are NOT private. Raises TableError for a column without numbers.
         """
-        ends: list[Pair] = []
-        for place, name in enumerate(self.features):
-            pair = self.bounds[place] if place < len(self.bounds) else None
-            if pair is not None and not pair[0] < pair[1]:
+        bounds = dict(zip(self.features, self.bounds, strict=False))
+        ends = []
+        for name in self.features:
+            pair = bounds.get(name)
+            if pair is None:
+                suggested = table.suggested_bounds(name)
+                pair = suggested.low, suggested.high
+            elif not pair[0] < pair[1]:
                 first, second = (date_of(end) if name in table.dates else f"{end:,.15g}" for end in pair)
                 raise TableError(
                     f"The bounds of {quoted(name)} were {first} and {second}, but the first must be below the second. "
                     "Swap them, or correct one."
                 )
-            suggested = None if pair is not None else table.suggested_bounds(name)
-            ends.append(pair if suggested is None else (suggested.low, suggested.high))
-        ends += [(0.0, 1.0)] * len(self.indicators)
-        low, high = zip(*(end for end in ends if end is not None), strict=True)
-        return Box(low, high)
+            ends.append(pair)
+        return Box(*zip(*ends, *[(0.0, 1.0)] * len(self.indicators), strict=True))
 
     def rows(self, table: Table) -> Table:
         """Return the used columns of `table`, one of 0 and 1 for each category, and the included rows.

@@ -30,7 +30,7 @@ from dpviz.data import (
 )
 from dpviz.data.dataset import MOST_ROWS_EACH
 from dpviz.data.features import GAPS
-from dpviz.data.files import CSV, GEOJSON, READ_OFF, READABLE, Beginning, binary_format
+from dpviz.data.files import CSV, GEOJSON, READ_OFF, READABLE, Beginning, Header, binary_format
 from dpviz.data.geography import likely_map
 from dpviz.data.parsing import SNIFFED_ROWS
 from dpviz.data.table import EACH, LEAST_SHARE, MOST_CATEGORIES, MOST_FEATURES, Category
@@ -71,6 +71,7 @@ NUMBERS = "Numbers on a plane"
 HELD = "Too many records lie outside your bounds: no finding yet."
 UNUSABLE = "This file cannot be used like this. The curator can see why."
 AUTOMATIC, NO_NAMES = "automatic", "none"
+HEADERS: dict[str, Header] = {AUTOMATIC: "infer", NO_NAMES: None}
 DECIMALS = {AUTOMATIC: "Automatic", ".": "Point: 1234.5", ",": "Comma: 1234,5"}
 SEPARATORS = {AUTOMATIC: "Automatic", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar", " ": "Space", "": "None"}
 FIRST_FEATURES = 2
@@ -385,13 +386,12 @@ def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -
             read = "none" if found is None else f"row {found + 1}"
             rows = {AUTOMATIC: f"Automatic: {read}" if row == "infer" and table is not None else "Automatic"}
             rows |= {NO_NAMES: "None: the first row is a record"}
-            rows |= {str(i): f"Row {i + 1}" for i in (row,) if isinstance(i, int)}
+            if isinstance(row, int):
+                rows[str(row)] = f"Row {row + 1}"
             # For the public, the number of rows does not matter.
-            if public:
-                rows |= {str(i): f"Row {i + 1}" for i in range(SNIFFED_ROWS)}
-            else:
-                rows |= {str(i): f"Row {i + 1}: {line}" for i, line in enumerate(beginning.nonprivate_lines)}
-            chosen = AUTOMATIC if row == "infer" else NO_NAMES if row is None else str(row)
+            lines = [""] * SNIFFED_ROWS if public else [f": {line}" for line in beginning.nonprivate_lines]
+            rows |= {str(i): f"Row {i + 1}{line}" for i, line in enumerate(lines)}
+            chosen = next((words for words, header in HEADERS.items() if header == row), str(row))
             _choice(st.container(), "Row of the columns' names", "header", rows, chosen)
         st.caption("Automatic settings follow from all rows of the file, and the guarantee treats them as public.")
 
@@ -404,16 +404,12 @@ def _choice(column: DeltaGenerator, label: str, name: str, titles: dict[str, str
 def _set(name: str, key: str) -> None:
     """Read the file again with a setting that was changed."""
     value, reading = state.take_choice(f"upload:{name}", key), answers.reading()
-    setting = None if value == AUTOMATIC else value
+    changes: dict[str, Any] = {name: None if value == AUTOMATIC else value}
     if name == "header":
-        reading = replace(reading, header="infer" if setting is None else None if value == NO_NAMES else int(value))
-    elif name == "sheet":
-        reading = replace(reading, sheet=setting)
-    elif name == "sep":
-        reading = replace(reading, sep=setting)
-    else:
-        clash = setting is not None and reading.thousands == setting
-        reading = replace(reading, decimal=setting, thousands=None if clash else reading.thousands)
+        changes = {name: HEADERS[value] if value in HEADERS else int(value)}
+    elif name == "decimal" and reading.thousands == value:
+        changes["thousands"] = None
+    reading = replace(reading, **changes)
     answers.keep_table(_read(reading), reading)
 
 
