@@ -183,7 +183,8 @@ def records_of(data: Any, bounds: Any, features: Any = None, most: int | None = 
         box = box_between(bounds, len(names), names)
         dataset, moved = table.dataset(names, box=box), table.clipping(names, box)
         left_out = [name for name in table.nonprivate_columns.names if name not in names]
-        notices = (*table.notes, *_left_out(left_out), *clipping_notices(names, moved))
+        total = filter(None, [table.nonprivate_total()])
+        notices = (*table.notes, *total, *_left_out(left_out), *clipping_notices(names, moved))
         return None, replace(dataset, nonprivate_notices=notices)
     if chunks is None:
         points, names = points_of(data, features)

@@ -101,6 +101,8 @@ OTHERS = "Only rows whose {} is {} are records here; the others have no part in 
 COUNTING_NAMES = ("index", "key", "nr", "no", "row", "rownames", "row names", "number", "case")
 # Anywhere in a name.
 NAMING = re.compile(r"\b(id|ids|uuid|guid|rownames)\b|^unnamed 0$")
+# Names of a last row that sums up the others.
+TOTAL = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?:?|sum:?|average:?|mean:?|gesamt:?|summe:?", re.IGNORECASE)
 # Names of numbers, if these are all different.
 COUNTING = re.compile(r"\b(no|key|index|number)$|(nr|nummer)$")
 # Name of the first column if the file has no name for it.
@@ -201,6 +203,18 @@ class Table(Confidential):
                 if 1 < n_values < self.n_rows:
                     found.append((column, n_values))
         return tuple(found)
+
+    def nonprivate_total(self) -> str:
+        """Return a hint if the last row seems to be a total and not a record, or "". NOT private, like the hint above.
+
+        A cell of text must say so. The row counts as a record until somebody takes it out of the file.
+        """
+        texts = self.nonprivate_columns.nonprivate_texts.values()
+        words = [str(cells[-1]).strip() for cells in texts if len(cells)]
+        found = next((each for each in words if TOTAL.fullmatch(each)), None)
+        if found is None:
+            return ""
+        return f"The last row is named {quoted(found)} and counts as a record. If it is a sum, take it out of the file."
 
     def nonprivate_values(self, column: str, most: int) -> tuple[str, ...]:
         """Return the most frequent values of a column as text, in descending order; no numbers with fractions."""

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import warnings
 import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import dpviz
 from dpviz.accounting import for_group
 from dpviz.methods.source_target.algorithm import SourceTargetRelease
 from dpviz.stories.panel import ceiled
@@ -131,6 +133,25 @@ def test_rows_of_a_person_count_on_the_whole_page_and_in_its_release(opened):
     assert spent(page) == before, "a total never shrinks"
     page.set("number_input", ROWS_EACH, 8)
     assert f"ε = {ceiled(2 * entry.proved.epsilon)}" in spent(page)
+
+
+@pytest.mark.parametrize("name", ["dpm"])
+@pytest.mark.parametrize(("last", "found"), [("Total", True), ("total:", True), ("Totally", False), ("p60", False)])
+def test_a_last_row_that_is_a_total_is_pointed_out(upload, tmp_path, last, found):
+    """It counts as a record until the person takes it out. Everyone reads nothing about it."""
+    rows = "".join(f"p{i},{a!r},{b!r}\n" for i, (a, b) in enumerate(ROWS.tolist()))
+    content = f"name,age,income\n{rows}{last},50.0,9000.0\n"
+    page = typed(upload(content.encode()), BOUNDS)
+    said = f"The last row is named {last!r} and counts as a record."
+    assert (said in page.said) == found
+    assert said not in page.look("public").said
+    (tmp_path / "people.csv").write_text(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bounds, features = ((0, 0), (100, 10_000)), ["age", "income"]
+        run = dpviz.run("dplloyd", tmp_path / "people.csv", bounds=bounds, features=features, epsilon=1, seed=1)
+    assert any(said in each for each in run.nonprivate_notices()) == found
+    assert said not in repr(run)
 
 
 @pytest.mark.parametrize("name", ["dpm"])

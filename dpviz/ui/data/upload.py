@@ -506,6 +506,8 @@ def _ask_rows(table: Table, *, public: bool) -> None:
         "knowledge, such as one visit a month. A person with more rows is protected less.",
         **field("rows"),
     )
+    if not public and (total := table.nonprivate_total()):
+        st.warning(f"{state.plain(total)} Only you see this.")
     if public or answer("rows") is not None:
         return
     for column, n_values in table.nonprivate_repeated_ids():
