@@ -266,8 +266,10 @@ def test_what_to_begin_with_is_said_before_any_run_and_to_the_curator_alone(open
     }
     one = recommend(n=5_000, epsilon=1.0, n_clusters=5, d=2)
     name = ENTRIES[one.method].name
-    begin = f"At ε = 1, begin with **{name}**. The numbers of records, features and centers say so, before any run."
-    assert f"{begin} {one.reason} Expected: {one.expected}." in said["curator"]
+    begin = (
+        f"At ε = 1, begin with **{name}**. This follows from the numbers of records, features and centers, before any"
+    )
+    assert f"{begin} run. {one.reason} Expected: {one.expected}." in said["curator"]
     assert not any("begin with" in each for each in said["public"])
 
 

@@ -145,8 +145,8 @@ def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open
     assert "2, public bounds: lat" in text
     typed = "lat 48.06 to 48.25 degrees; lon 11.36 to 11.72 degrees. Typed by the curator."
     square = (
-        f"Used is the square of meters around latitude 48.155, longitude 11.54: east and north -{half:,.0f} to "
-        f"{half:,.0f} m each"
+        f"The features are from the square of meters around latitude 48.155, longitude 11.54: east and north "
+        f"-{half:,.0f} to {half:,.0f} m each"
     )
     assert f"{typed} {square}{', scaled to 0 to 1' if scaled else ''}." in text
     assert "you" not in text.split("| Columns |")[1].split("## ")[0].replace("your", "")

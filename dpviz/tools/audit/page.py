@@ -510,7 +510,7 @@ def table(page: PageFrame) -> None:
         words = f"{report.runs:,} runs in each world for what is proved, more where they are cheap."
         st.caption(f"{words} The table says how many for each.")
         _draw_rows(report.table("audit").rows)
-    words = f"{TABLE_RUNS} runs in each world, other ones than the file's."
+    words = f"{TABLE_RUNS} runs in each world, different from the runs in the file."
     st.button("Audit all again, here", help=words, on_click=_switch, args=(True,))
     with st.expander("How to read it, and what no audit sees"):
         st.markdown("\n".join(f"- {state.plain(note)}" for note in NOTES))

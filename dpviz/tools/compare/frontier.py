@@ -356,7 +356,7 @@ def facts(row: Row) -> tuple[Fact, ...]:
     return (
         *numbers,
         Fact("Centers found", str(row["k_found"]), merged, True),
-        Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "Of this run.", False),
+        Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "For this run.", False),
     )
 
 

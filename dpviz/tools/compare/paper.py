@@ -42,10 +42,10 @@ from dpviz.tools.release import ReleaseEntry, ReleaseLedger
 from dpviz.tools.trials import OK
 
 SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
-OPEN = "Public version: nothing in it was computed from records but what was released of them."
+OPEN = "Public version: apart from earlier releases, nothing in it was computed from records."
 LARGEST = (
-    "Where δ follows the noisy number of records, it is the largest that the method takes: how many there are is not "
-    "public. A run on many records has a smaller δ, which its own page shows."
+    "If δ depends on the noisy number of records, it is the largest δ that the method takes, because that number is "
+    "not public. A run on many records has a smaller δ, which its own page shows."
 )
 WAITING = (
     "This public version recommends no method and no ε: a recommendation, the costs and the ranking would follow from "
@@ -64,22 +64,22 @@ REFRAIN = (
 )
 CHOSEN = "ε was chosen by exact results; no guarantee here covers that look at the records."
 UNPROTECTED = (
-    "What is true of many people stays visible: that is what the released centers say.",
+    "Facts about many people stay visible: the released centers show them.",
     "A person's second record, and every further release of these records, adds its ε to this one.",
     "The box, ε and all other settings are public inputs. So is k, unless “Centers” says that a private curve gave it.",
 )
 NOTHING_YET = ReleaseLedger()
-NOTHING_RELEASED = "Nothing, as far as this browser tab and the settings that it was given know."
+NOTHING_RELEASED = "Nothing, according to this browser tab and the settings loaded into it."
 NO_TABLE = "None yet. The Release step of a method's page makes it, once, with secret noise."
-ANY_ROWS = "Nobody has said so. All odds here are for one row: a person with more rows is protected less."
-ONE_ROW = "Yes, says the person who gave the file: all odds here are for one person."
+ANY_ROWS = "Not specified. All odds here are for one row: a person with more rows is protected less."
+ONE_ROW = "Yes, according to the person who provided the file: all odds here are for one person."
 EXACT = (
     "No. The release in question is one table in the columns' units: {k} noisy centers, or as many as the method finds "
     "(nD-Laplace: noisy points). No record, no exact average and no exact count is in it."
 )
 COUNTS = (
-    "Only with noise, and only where the method releases counts: the list of releases says which did. How many people "
-    "really are in a cluster stays inside."
+    "Only with noise, and only if the method releases counts: the list of releases shows which did. The true number of "
+    "people in a cluster stays secret."
 )
 CLIPPED = "Values outside of the bounds count as the nearest bound. How many there were is not public."
 READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
@@ -92,7 +92,7 @@ COST = (
     "privacy on the same records; every method with k centers at most."
 )
 NO_LIMIT = "no limit"
-BY_WHOM = "Arguments that name no source are dpviz's own: its tests check them, reviewers from outside have not."
+BY_WHOM = "Arguments without a source are dpviz's own: its tests check them, but no outside reviewer has."
 AGAIN = "This app's address, followed by:"
 OWN_DELTA = (
     "A δ in parentheses follows the noisy count of one run here: no proof; other runs, also on the method's page, have "
@@ -301,7 +301,7 @@ def public_paper(facts: PublicFacts) -> Document:
 def answers(facts: PublicFacts, planned: Promise | None) -> Named:
     """Return an officer's questions and their answers; `planned` is the release that is recommended.
 
-    The odds are of everything that was released of these records, with and without the planned release.
+    The odds are for all releases of these records, with and without the planned release.
     """
     before = facts.ledger
     after = None
@@ -388,7 +388,7 @@ def _releases(ledger: ReleaseLedger) -> tuple[Block, ...]:
             proved = f"proved: {amount} for {NEIGHBORS[each.proved.adjacency.name.lower()]}"
         table = f" Its table: SHA-256 {each.fingerprint}." if each.fingerprint else ""
         rows.append((_entry(each), f"ε = {ceiled(each.epsilon)} was asked for; {proved}. From: {each.origin}.{table}"))
-    return (Heading("Everything that was released of these records"), Pairs(tuple(rows))) if rows else ()
+    return (Heading("All releases of these records"), Pairs(tuple(rows))) if rows else ()
 
 
 def _subtitle(facts: PublicFacts) -> str:
@@ -429,7 +429,7 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
                 f"Centers chosen without any record cost no more: {times(without_data)} × without privacy."
             )
     second = ranked.get(findings.second)
-    runner = "There is no runner-up that is proved"
+    runner = "No other method is proved"
     if findings.second:
         runner = f"Runner-up: {findings.names[findings.second]}"
     if second is not None:
@@ -471,7 +471,7 @@ def own_delta(promises: Sequence[Promise]) -> tuple[Text, ...]:
 def promise_words(label: Label) -> str:
     """State the proved claim with its argument, and the claim of the method's authors with its procedure."""
     proved, stated, differs = label.proved, label.stated, label.differs
-    theirs = "Of their own procedure, its authors state" if differs else "Its authors state"
+    theirs = "For their own procedure, its authors state" if differs else "Its authors state"
     otherwise = f" dpviz's procedure differs from theirs: {differs}." if differs else ""
     if not stated.odds:
         return f"Proved: {'nothing.' if proved is None else _claim(proved, 'argument')} Nothing is claimed for it."

@@ -56,12 +56,12 @@ ENOUGH = 60
 # Shares of 1 - confidence: for each end of the interval, and for all harm. Our choice.
 END_SHARE, HARM_SHARE = 0.45, 0.1
 REASONING = (
-    "The best estimate is the smallest {axis} of those tried that is not ruled out, and of whose runs enough kept the "
-    "limit. Every {axis} is judged by its own runs, as a larger one need not be better. Runs are made ten at a time, "
-    "where they decide most, at most {most} of a method beside those it began with. What is not excluded, and what is "
-    "said to do harm, follows from bets on the runs, which chance wins in at most {error} of 100 searches, whenever "
-    "one stops. All of this holds together with {confidence:.0f} % confidence, for these records. Nothing is said of "
-    "values between those that were tried."
+    "The best estimate is the smallest {axis} that is not ruled out and at which enough runs kept the limit. Every "
+    "{axis} is judged by its own runs, because a larger one need not be better. Runs are made ten at a time, where "
+    "they decide most, at most {most} for each method in addition to the first ones. The values that are not excluded "
+    "and the values that do harm follow from bets on the runs, which chance wins in at most {error} of 100 searches, "
+    "whenever one stops. All of this holds together with {confidence:.0f} % confidence, for these records. Values "
+    "between the tried ones are not covered."
 )
 
 # Maps a value to whether each of its runs kept the limit, in the order of the runs.

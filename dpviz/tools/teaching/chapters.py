@@ -182,7 +182,7 @@ def coin_words(epsilon: float) -> str:
     """Return the meaning of a "yes", as a sentence."""
     yes, no = yes_of_100(epsilon)
     return (
-        f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {factor_words(epsilon)} as likely where it "
+        f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {factor_words(epsilon)} as likely if it "
         "is true, and that factor is what ε limits. Move ε left: both squares become alike, and an answer tells less."
     )
 

@@ -320,7 +320,7 @@ def remarks(odds: Odds, *, planned: bool) -> tuple[str, ...]:
         sentences.append("A move is one removal and one addition, so that the limit counts it twice.")
     if odds.level is not None:
         sentences.append(
-            f"ε times the distance of the move is {number(odds.level)}. Other people's rows say nothing of it."
+            f"ε times the distance of the move is {number(odds.level)}. Other people's rows reveal nothing about it."
         )
     return tuple(sentences)
 

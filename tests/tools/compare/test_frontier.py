@@ -102,9 +102,9 @@ def test_what_no_data_costs_is_read_from_the_runs():
     assert no_data_ratio({"a": [row(None, status="No center."), told]}) == 5.5
     assert no_data_ratio({"a": [row(1.2)]}) is None
     (fact,) = (fact for fact in compare.facts(told) if fact.label == "Without any data")
-    assert fact.value == "5.5 × without privacy"
+    assert fact.value == "5.50 × without privacy"
     (worse,) = (fact for fact in compare.facts({**told, "inertia": 55.0}) if fact.label == "Without any data")
-    assert worse.value == "5.5 × without privacy: no worse"
+    assert worse.value == "5.50 × without privacy: no worse"
     assert not fact.public
 
 

@@ -248,7 +248,7 @@ def test_the_total_is_the_sum_in_words_and_the_table_has_its_fingerprint():
         assert f"5 centers, Tool 0, 2025-03-04, SHA-256 {PRINT}." in plain
         assert "a person has up to 3 rows" in plain
         assert "In memory." in plain
-        listed = plain.split("## Everything that was released of these records")[1].split("##")[0]
+        listed = plain.split("## All releases of these records")[1].split("##")[0]
         assert "Tool 1" in listed
         assert "proved: ε = 1, δ = 1 in a million for one record added or removed" in listed
     assert "With this release: ε = 1.7, δ = 1 in a million" in document.markdown(paper.decision_paper(facts, found()))
@@ -267,7 +267,7 @@ def test_what_was_released_is_told_apart_from_what_is_in_question():
         assert "The release in question is one table in the columns' units: 5 noisy centers, or as many as" in text
         assert "released are" not in text
     assert f"> **{paper.OPEN}**" in document.markdown(paper.public_paper(known()))
-    assert "but what was released of them" in paper.OPEN
+    assert "apart from earlier releases" in paper.OPEN
 
 
 def test_the_way_back_can_be_copied():
@@ -366,7 +366,7 @@ def test_what_is_claimed_by_its_own_proof_is_credited_to_nobody_else():
     assert "Its authors state" not in said(same)
     theirs = "Its authors state the same; source: paper of a. |"
     assert f"Proved: ε = 0.3 for one record added or removed; argument: proof of a. {theirs}" in said(own)
-    apart = "Of their own procedure, its authors state the same; source: paper of a. dpviz's procedure differs from"
+    apart = "For their own procedure, its authors state the same; source: paper of a. dpviz's procedure differs from"
     assert f"Proved as dpviz does it: ε = 0.3 for one record added or removed; argument: proof of a. {apart}" in said(
         other
     )
@@ -396,7 +396,7 @@ def test_the_public_version_has_no_figure_of_the_runs():
         assert "Protected:" not in text
         protects = "Method a; Method b: whether one record is in the data. Claimed c: nothing is established."
         assert words_of(f"What it protects {protects} Not to be released: records; costs.") in text
-        assert words_of("What it does not protect What is true of many people") in text
+        assert words_of("What it does not protect Facts about many people") in text
         for line in (line for one in paper.SIGNATURES for line in one):
             assert words_of(line) in text
         assert "Claimed c" in text
@@ -415,4 +415,6 @@ def test_features_that_were_made_of_others_are_said_beside_the_columns_they_were
     assert said(form, public=False) == ((("age", ""), ("note", "")), words)
     assert said(replace(form, projected=None)) == ((), "")
     map_words = said(replace(form, place=("age", "note"), bounds=((10.0, 20.0), (30.0, 40.0))))[1]
-    assert re.fullmatch(rf"Used is the square of meters around latitude 15, .*each\. {re.escape(words)}", map_words)
+    assert re.fullmatch(
+        rf"The features are from the square of meters around latitude 15, .*each\. {re.escape(words)}", map_words
+    )

@@ -61,7 +61,7 @@ ORDER = Knob(
     "An order of magnitude that everybody may know. The exact number of rows stays secret, so that it has no influence "
     "on the recommendation.",
     choices=(
-        ("0", "not said"),
+        ("0", "not specified"),
         ("released", "released counts, added up"),
         *((str(n), f"{n:,}") for e in range(2, 7) for n in (10**e, 3 * 10**e)),
     ),
@@ -344,15 +344,15 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
             return
         n = round(total)
         if not total:
-            st.caption("Say about how many rows there are, and a method to begin with appears here.")
+            st.caption("Choose the approximate number of rows, and a method to begin with appears here.")
             return
     it = recommend(n=n, epsilon=at, n_clusters=question.n_clusters, bounds=data.box)
     # Without privacy, as many centers as records cost nothing, so no cost is a multiple of that cost.
     expected = f" Expected: {it.expected}." if question.n_clusters < n else ""
     one, switch = ENTRIES[it.method], SWITCHES[it.method]
     st.markdown(
-        f"At ε = {number(at)}, begin with **{one.name}**. The numbers of records, features and centers say so, "
-        f"before any run. {it.reason}{expected}"
+        f"At ε = {number(at)}, begin with **{one.name}**. This follows from the numbers of records, features and "
+        f"centers, before any run. {it.reason}{expected}"
     )
     if it.method not in question.entries and not hiding.hides(switch.name):
         st.button(f"Compare {one.short} too", on_click=state.remember, args=(switch, True))

@@ -44,7 +44,9 @@ from dpviz.ui.export.files import named
 from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import latest, words_of
 
-OPEN = "Anybody may read it: the question, bounds and promises. Of records it has nothing but what was released so far."
+OPEN = (
+    "Anybody may read it: the question, bounds and promises. Apart from earlier releases, it has nothing from records."
+)
 BY_CURATOR = "Typed by the curator."
 DEGREES = "degrees"
 DRAWING, UPLOADED = "records drawn by hand", "uploaded records"
@@ -215,7 +217,7 @@ def _square(form: Choices) -> str:
     square = bounds_words(float(side.low[0]), float(side.high[0]), METER)
     scaled = ", scaled to 0 to 1" if form.scaling == "unit" and form.projected is None else ""
     middle = f"latitude {place.latitude:.5g}, longitude {place.longitude:.6g}"
-    return f"Used is the square of meters around {middle}: east and north {square} each{scaled}."
+    return f"The features are from the square of meters around {middle}: east and north {square} each{scaled}."
 
 
 def _bounds(frame: PageFrame) -> document.Named:
@@ -325,7 +327,7 @@ def _pictures(
         # East to the right and north up, as on a map.
         view = View(*words.place.axes)
     names = [words.feature_names[i] for i in view.features(box.d)]
-    chosen = f" Of {box.d} features, {' and '.join(names)} part the centers most." if box.d > 2 else ""
+    chosen = f" Among {box.d} features, {' and '.join(names)} separate the centers most." if box.d > 2 else ""
     pictures = []
     if run is not None and row is not None:
         title = f"{ENTRIES[first].name}, ε = {number(float(row['epsilon']))}"

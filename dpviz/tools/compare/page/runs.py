@@ -214,15 +214,15 @@ def gathered(
     # Forget the rows of other records.
     st.session_state[f"{_CACHE}:{place}"] = {source.key: now}
     if is_stopped and len(now) < len(parts):
-        words = f"Stopped: {len(now)} of {len(parts)} parts of the runs are there. What you see is of these alone."
+        words = f"Stopped: {len(now)} of {len(parts)} parts of the runs are finished. You see only these."
         if of is not None:
-            words = f"Stopped in {of[1].where}. What is said here follows from the runs that are there."
+            words = f"Stopped in {of[1].where}. These statements follow from the finished runs."
         st.info(words)
         st.button("Go on", key=f"go-{place}", on_click=_stop, args=(place, None))
     elif answers.problem:
         state.error(answers.problem)
     elif len(now) < len(parts):
-        words = "Runs that have not begun never begin; what is there stays."
+        words = "Runs that have not begun never begin; finished runs stay."
         st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
     rows: dict[str, list[Row]] = {}
     for part, runs in now.items():

@@ -48,7 +48,7 @@ PEOPLE_AT = Knob(
     "choice",
     "1.0",
     "At ε",
-    "Of every method.",
+    "For every method.",
     choices=(("0.1", "0.1"), ("0.3", "0.3"), ("1.0", "1"), ("3.0", "3"), ("10.0", "10")),
 )
 PRICE = Knob(

@@ -66,7 +66,7 @@ MOST_BYTES = 400
 _STUDENT = re.compile(r"[0-9a-f]{32}")
 _CODE = re.compile(f"[{LETTERS}]{{{CODE}}}")
 _BOLD, _ITALIC, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
-ENTER = "Type the code that stands on the teacher's screen."
+ENTER = "Type the code on the teacher's screen."
 CODE_LABEL, JOIN = "Code of the class", "Join"
 GONE = "There is no such class, or it is over. Ask for the code again, or take the course on your own."
 FULL = "All places for your network are taken. Ask the teacher to remove absent students, or share a phone."
@@ -75,7 +75,7 @@ NO_COOKIE = "A cookie keeps your place in the class. Allow cookies for this page
 NEW = "Students join with their phones, without a name. All answers are gone after the class."
 TOO_OFTEN = "Too many tries came from your network. Wait a minute, then try again."
 NO_ROOM = "This server has no room for another class now. End one of yours, or try again later."
-NO_ANSWER = "This was no answer to a question of the class. Load the page again."
+NO_ANSWER = "This is not an answer to a question of the class. Load the page again."
 BEFORE, AFTER = "before", "after"
 
 

@@ -229,7 +229,7 @@ def handout(minutes: int) -> Document:
         f"How much noise hides a person? {minutes} minutes",
         "A class on differential privacy with dpviz",
         (
-            TableBlock(("Minute", "Step", "What is done"), steps),
+            TableBlock(("Minute", "Step", "Activity"), steps),
             Heading(begin),
             Pairs(tuple((term.name, term.meaning) for term in first)),
             Heading("Exercises"),
