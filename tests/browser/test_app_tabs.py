@@ -80,6 +80,21 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
     expect(page.locator(".dpviz-stage").get_by_text("A teaching run, no release")).to_be_visible()
 
 
+def test_two_open_tabs_share_one_list_of_releases(page: Page, server: Server) -> None:
+    """A release in one tab counts in the other at once, where nothing was released and nothing is reloaded."""
+    content, second = csv(), page.context.new_page()
+    for each in (second, page):
+        each.bring_to_front()
+        each.goto(f"{server(APP)}/convergent_kmeans?{DESCRIBED}&tab=read&audience=curator")
+        expect(each.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
+        give(each, content)
+        picture_of(each)
+    release(page, content)
+    second.bring_to_front()
+    behind_data(second, second.get_by_text("1 release of these records: ε = 1"))
+    second.close()
+
+
 def release(page: Page, content: bytes) -> None:
     """Release what the page shows, after one confirmation, and save it; the tab keeps nothing exact from it."""
     stage = page.locator(".dpviz-stage")
