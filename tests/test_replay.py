@@ -172,9 +172,7 @@ def looked_at(monkeypatch, **exact):
     real = tree._inspect_gaps
 
     def wrong(*given, **named):
-        names = dict(
-            zip(("tree", "candidates", "chosen", "noisy", "sides", "plan", "level", "active"), given, strict=True)
-        )
+        names = dict(zip(("nodes", "candidates", "chosen", "noisy", "sides", "plan", "level"), given, strict=True))
         for name, made in exact.items():
             names[name] = made(names["candidates"], names["chosen"])
         return real(**names, **named)
@@ -199,9 +197,12 @@ def exact_counts(monkeypatch):
 
 def open_by_size(monkeypatch):
     """Let a subset be open if it has enough records, exactly counted."""
-    monkeypatch.setattr(
-        tree, "_is_open", lambda grown, plan, node: grown.has_room(node) and grown.sizes[node] > 2.0 * plan.least(0)
-    )
+
+    def by_size(grown, plan, number):
+        node = grown.nodes[number]
+        return node.has_room and node.nonprivate_size > 2.0 * plan.least(0)
+
+    monkeypatch.setattr(tree, "_is_open", by_size)
 
 
 @pytest.mark.parametrize("wrong", [exact_sides, exact_counts, open_by_size])

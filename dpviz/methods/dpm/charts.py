@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.core import Box, Centers, FloatArray, IntArray, Labels, Points, frozen, unit_records
 from dpviz.methods.dpm import algorithm as dpm
@@ -23,11 +22,9 @@ from dpviz.plots import (
     SECRET_NOISE,
     UNRELEASED,
     Axis,
-    Ink,
     Kind,
     Layer,
     Plot,
-    Role,
     Scene,
 )
 from dpviz.solvers import assign, nonprivate_kmeans
@@ -43,9 +40,9 @@ def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene
     """Return the tree, a row a level; a click on a node reports it. All of it is released."""
     tree, cells = subsets.tree, subsets.cells
     at = places(tree.children, tree.levels)
-    m, n_leaves, deepest = len(at), int((tree.children[:, 0] < 0).sum()), int(tree.levels.max())
-    inner, leaf = tree.children[:, 0] >= 0, np.flatnonzero(tree.children[:, 0] < 0)
-    edges = np.full((m, 2, 2), np.nan)
+    inner = tree.children[:, 0] >= 0
+    leaf = np.flatnonzero(~inner)
+    edges = np.full((len(at), 2, 2), np.nan)
     child = np.flatnonzero(tree.parents >= 0)
     edges[child] = np.stack([at[tree.parents[child]], at[child]], axis=1)
     leaves = np.full((len(leaf), 2), np.nan)
@@ -76,20 +73,14 @@ def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene
         Layer.from_arrays("Subset", Kind.MARKS, RELEASED, at[None], names=names, size=3.0, pick=PICK, legend=False),
         Layer.from_arrays("Chosen", Kind.MARKS, AID, at[None, [chosen]], size=22.0, symbol="ring"),
     ]
-    n_cuts, n_refused = int(cells.applied.sum()), int(cells.refused.sum())
     return Plot(
         title="Split tree",
-        alt=f"Tree of {counted(m, 'subset')}: {n_cuts} cut in two, {counted(n_refused, 'cut')} refused, "
-        f"{counted(n_leaves, 'cluster')}.",
+        alt=f"Tree of {counted(len(at), 'subset')}: {cells.applied.sum()} cut in two, "
+        f"{counted(int(cells.refused.sum()), 'cut')} refused, {counted(len(leaf), 'cluster')}.",
         caption="From all records at the top to the clusters.",
         hint="Click a node to look into it.",
-        x=Axis("", view=(-0.7, n_leaves - 0.3), ticks=False),
-        y=Axis(
-            "level",
-            view=(-deepest - ROOM, ROOM),
-            values=(0.0, -1.0),
-            whole=True,
-        ),
+        x=Axis("", view=(-0.7, len(leaf) - 0.3), ticks=False),
+        y=Axis("level", view=(-int(tree.levels.max()) - ROOM, ROOM), values=(0.0, -1.0), whole=True),
         layers=tuple(layers),
     )
 
@@ -128,29 +119,16 @@ def strips(split: SplitTrace, cells: Cells, words: Words, axis: int) -> tuple[tu
     score, chances = split.weights.emptiness_weight * empty + central, split.probabilities[axis][here]
     where = words.feature_names[axis]
     low = 0.98 * float(score.min(initial=1.0 + split.weights.emptiness_weight))
+    most = float(chances.max(initial=0.0)) or 1.0
     charts = (
-        (
-            "emptiness",
-            "share",
-            "Emptiness and centreness",
-            (0.0, 1.0),
-            _bars("Emptiness", at, empty, split, axis, ink=SECRET),
-        ),
-        (
-            "score",
-            "score",
-            "Score",
-            (low, float(score.max(initial=low))),
-            _bars("Score", at, score, split, axis, ink=SECRET),
-        ),
-        (
-            "chance",
-            "chance",
-            "Chance of the cut",
-            (0.0, float(chances.max(initial=0.0)) or 1.0),
-            _bars("Chance", at, chances, split, axis, ink=SECRET_NOISE),
-        ),
+        ("emptiness", "share", "Emptiness and centreness", (0.0, 1.0), empty, SECRET, 0.25),
+        ("score", "score", "Score", (low, float(score.max(initial=low))), score, SECRET, 0.25),
+        ("chance", "chance", "Chance of the cut", (0.0, most), chances, SECRET_NOISE, 0.5),
     )
+    # A bar for each candidate, as wide as its interval.
+    gaps = np.diff(places_here[split.exists[axis]])
+    half = 0.46 * float(gaps.min()) if gaps.size else 0.01
+    bars = np.stack([at - half, np.zeros_like(at), at + half], axis=1)
     centreness = Layer.line("Centreness", UNRELEASED, at, central, size=2.5)
     return tuple(
         (
@@ -160,15 +138,18 @@ def strips(split: SplitTrace, cells: Cells, words: Words, axis: int) -> tuple[tu
                 alt=f"Bar chart over the candidates along {where} of one subset.",
                 caption="",
                 x=x,
-                y=Axis(
-                    label,
-                    view=(ends[0], ends[0] + 1.08 * (ends[1] - ends[0]) + 1e-9),
-                ),
+                y=Axis(label, view=(ends[0], ends[0] + 1.08 * (ends[1] - ends[0]) + 1e-9)),
                 axes_public=False,
-                layers=(bars, *([centreness] if name == "emptiness" else []), *_rules(cells, split, axis, ends)),
+                layers=(
+                    Layer.from_arrays(
+                        name.capitalize(), Kind.BARS, ink, np.column_stack([bars, values])[None], size=0.75, fill=fill
+                    ),
+                    *([centreness] if name == "emptiness" else []),
+                    *_rules(cells, split, axis, ends),
+                ),
             ),
         )
-        for name, label, title, ends, bars in charts
+        for name, label, title, ends, values, ink, fill in charts
     )
 
 
@@ -184,26 +165,17 @@ def _places_axis(cells: Cells, words: Words, node: int, axis: int) -> Axis:
     return Axis(words.feature_names[axis], words.own_units[axis], (low - pad, high + pad), ends)
 
 
-def _bars(name: str, at: FloatArray, values: FloatArray, split: SplitTrace, axis: int, *, ink: Ink) -> Layer:
-    """Make a bar for each candidate, as wide as its interval."""
-    gaps = np.diff(split.positions[axis][split.exists[axis]])
-    half = 0.46 * float(gaps.min()) if gaps.size else 0.01
-    fill = 0.5 if ink.role is Role.NOISE else 0.25
-    rect = np.stack([at - half, np.zeros_like(at), at + half, values], axis=1)[None]
-    return Layer.from_arrays(name, Kind.BARS, ink, rect, size=0.75, fill=fill)
-
-
 def _rules(cells: Cells, split: SplitTrace, axis: int, ends: tuple[float, float]) -> tuple[Layer, ...]:
     """Return the drawn cut (released) and the best one, if they are along this feature."""
-    along, at = split.nonprivate_best
-    best = (float(split.positions[along, at]), along)
-    lines = (float(cells.positions[split.node]), int(cells.axes[split.node]))
-
-    def rule(name: str, where: tuple[float, int], ink: Ink, size: float) -> Layer:
-        x = where[0] if where[1] == axis else np.nan
-        return Layer.line(name, ink, (x, x), ends, size=size)
-
-    return rule("Best cut", best, SECRET, 2.0), rule("Drawn cut", lines, RELEASED, 3.0)
+    best = split.nonprivate_best
+    rules = (
+        ("Best cut", best[0], split.positions[best], SECRET, 2.0),
+        ("Drawn cut", cells.axes[split.node], cells.positions[split.node], RELEASED, 3.0),
+    )
+    return tuple(
+        Layer.line(name, ink, [at if along == axis else np.nan] * 2, ends, size=size)
+        for name, along, at, ink, size in rules
+    )
 
 
 # Our choice: columns and rows of the heat map.
@@ -229,13 +201,10 @@ class ManyCuts:
     def joined(cls, parts: Sequence[ManyCuts]) -> ManyCuts:
         """Put runs together."""
         firsts = np.cumsum([0, *(len(part.n_clusters) for part in parts)])
-
-        def both(name: str) -> NDArray[np.generic]:
-            return frozen(np.concatenate([getattr(part, name) for part in parts]))
-
         runs = np.concatenate([part.runs + first for part, first in zip(parts, firsts, strict=False)])
-        rest = {name: both(name) for name in ("n_clusters", "axes", "positions", "low", "high")}
-        return cls(runs=frozen(runs), **rest)  # type: ignore[arg-type]
+        names = ("n_clusters", "axes", "positions", "low", "high")
+        rest = {name: frozen(np.concatenate([getattr(part, name) for part in parts])) for name in names}
+        return cls(runs=frozen(runs), **rest)
 
 
 def run_many(points: Points, box: Box, params: dpm.Params, n_runs: int, seed: tuple[int, ...]) -> ManyCuts:
@@ -273,35 +242,28 @@ def again(cells: Cells, many: ManyCuts) -> tuple[tuple[int, ...], FloatArray]:
         same = (many.axes == axis) & (np.abs(many.positions - cells.positions[node]) <= NEAR)
         same &= ((many.low[:, others] <= middle) & (middle <= many.high[:, others])).all(axis=1)
         shares[i] = len(np.unique(many.runs[same])) / max(len(many.n_clusters), 1)
-    return tuple(int(node) for node in nodes), shares
+    return tuple(nodes.tolist()), shares
 
 
 def heat(many: ManyCuts, features: tuple[int, ...]) -> FloatArray:
     """Return the share of runs with a cut through each part of a plane of one or two features (rows, SIDE)."""
-    rows = 1 if len(features) == 1 else SIDE
-    passed = np.zeros((len(many.n_clusters), rows, SIDE), dtype=bool)
-    for run, axis, position, low, high in zip(many.runs, many.axes, many.positions, many.low, many.high, strict=True):
-        if axis not in features:
-            continue
-        at = min(int(position * SIDE), SIDE - 1)
-        if rows == 1:
-            passed[run, 0, at] = True
-            continue
-        other = features[1] if axis == features[0] else features[0]
-        first, last = int(low[other] * SIDE), int(np.ceil(high[other] * SIDE))
-        if axis == features[0]:
-            passed[run, first:last, at] = True
-        else:
-            passed[run, at, first:last] = True
-    return passed.mean(axis=0) if len(passed) else np.zeros((rows, SIDE))
+    passed = np.zeros((len(many.n_clusters), SIDE ** (len(features) - 1), SIDE), dtype=bool)
+    firsts, lasts = (many.low * SIDE).astype(np.intp), np.ceil(many.high * SIDE).astype(np.intp)
+    columns = np.minimum((many.positions * SIDE).astype(np.intp), SIDE - 1)
+    for run, axis, at, first, last in zip(many.runs, many.axes, columns, firsts, lasts, strict=True):
+        if len(features) == 1:
+            passed[run, :, at] |= axis == features[0]
+        elif axis == features[0]:
+            passed[run, first[features[1]] : last[features[1]], at] = True
+        elif axis == features[1]:
+            passed[run, at, first[features[0]] : last[features[0]]] = True
+    return np.asarray(passed.mean(axis=0))
 
 
 def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
     """Return the cuts of the runs in two features, with the cuts of the shown run on top. Curator only."""
-    flat = View(view.x, view.y)
-    plane = Plane.from_view(flat, words)
-    share = heat(many, plane.features)
-    value = np.rint(255.0 * np.sqrt(share)).astype(np.uint8)[None, None]
+    plane = Plane.from_view(View(view.x, view.y), words)
+    value = np.rint(255.0 * np.sqrt(heat(many, plane.features))).astype(np.uint8)[None, None]
     cuts = np.where(cells.applied[:, None, None], cells.drawn(plane), np.nan)
     square = np.array([[[0.0, 0.0, 1.0, 1.0]]])
     hidden = words.box.d - len(plane.features)
@@ -328,7 +290,7 @@ def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
     """Return the numbers of clusters that the runs found, beside those of the shown run and the known classes."""
     ks, counts = np.unique(many.n_clusters, return_counts=True)
     known = [] if classes is None or not len(classes) else [len(np.unique(classes))]
-    low, high = min([*ks, k_shown, *known]), max([*ks, k_shown, *known])
+    every = [*ks, k_shown, *known]
     top = float(counts.max())
     rect = np.stack([ks - 0.38, np.zeros(len(ks)), ks + 0.38, counts], axis=1)[None].astype(np.float64)
     layers = [
@@ -350,7 +312,7 @@ def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
         title="Clusters found",
         alt=f"Bar chart of the number of clusters that {len(many.n_clusters)} runs found.",
         caption="Runs with the same knobs and other noise.",
-        x=Axis("clusters", view=(float(low) - 0.8, float(high) + 0.8), whole=True),
+        x=Axis("clusters", view=(float(min(every)) - 0.8, float(max(every)) + 0.8), whole=True),
         y=Axis("runs", view=(0.0, 1.12 * top), whole=True),
         axes_public=False,
         layers=tuple(layers),
@@ -382,11 +344,11 @@ def comparison(
     unit, ours = unit_records(points, box), box.to_unit(centers)
     k = min(len(centers), len(np.unique(unit, axis=0)))
     if not len(unit):
-        return {"DPM": _row(unit, labels, classes, float("nan"), float("nan"), float("nan"))}
+        return {"DPM": _row(unit, labels, classes, np.nan, np.nan, np.nan)}
     best = KMeans(k, n_init=STARTS, random_state=0).fit(unit)
     inertia = nonprivate_cost(unit, ours, assign(unit, ours))
     floor = min(float(best.inertia_), float(nonprivate_kmeans(unit, k).nonprivate_costs[-1]))
-    times = cost_ratio(inertia, floor) if floor > 0 or not inertia else float("nan")
+    times = cost_ratio(inertia, floor) if floor > 0 or not inertia else np.nan
     diagonal = float(np.sqrt(box.d))
     there = one_way_distance(ours, best.cluster_centers_) / diagonal
     back = one_way_distance(best.cluster_centers_, ours) / diagonal
@@ -402,16 +364,13 @@ def _row(
     from sklearn.metrics import silhouette_score  # type: ignore[import-untyped]
 
     every = slice(None, None, max(1, -(-len(unit) // SAMPLE)))
-    some, near = unit[every], labels[every]
-    shape = float("nan")
+    near = labels[every]
+    row = {"Cost": times, "Silhouette": np.nan}
     if 2 <= len(np.unique(near)) < len(near):
-        shape = float(silhouette_score(some, near))
-    row = {"Cost": times, "Silhouette": shape}
+        row["Silhouette"] = float(silhouette_score(unit[every], near))
     if classes is not None and len(classes):
-        row |= {
-            "Adjusted Rand index": adjusted_rand(classes, labels),
-            "Majority accuracy": majority_accuracy(labels, classes),
-        }
+        row["Adjusted Rand index"] = adjusted_rand(classes, labels)
+        row["Majority accuracy"] = majority_accuracy(labels, classes)
     return row | {"Distance to k-means": there, "Distance from k-means": back}
 
 

@@ -175,10 +175,24 @@ def _node_layers(subsets: Subsets, chosen: int, plane: Plane, stage: Stage) -> l
         why = tuple(f"{about(float(count))} records, {subsets.reason(i)}" for i, count in enumerate(tree.noisy_counts))
         upto = {**clock.during("score", "choose", offset=-1), **clock.during("count"), clock.release: clock.n_steps - 1}
         refused = cells.refused & hidden & (cells.levels <= levels)
-        what = "along a hidden feature"
         layers = [
-            _marks(f"cut {what}", RELEASED, during, now & hidden, middles, paths, stage, "diamond", 11.0, names),
-            _marks(f"refused {what}", REFUSED, upto, refused, middles, paths, stage, "cross", 9.0, why),
+            stage.layer(
+                f"{what} along a hidden feature",
+                Kind.MARKS,
+                ink,
+                rows,
+                np.where(drawn[..., None], middles, np.nan),
+                symbol=symbol,
+                size=size,
+                names=words,
+                pick=PICK,
+                isolate=False,
+                ids=paths,
+            )
+            for what, ink, rows, drawn, symbol, size, words in (
+                ("cut", RELEASED, during, now & hidden, "diamond", 11.0, names),
+                ("refused", REFUSED, upto, refused, "cross", 9.0, why),
+            )
         ]
     counted = _sides(cells, plane, now & ~hidden)
     sides = tuple(f"{about(float(count))} records" for count in np.nan_to_num(tree.child_counts).ravel())
@@ -198,34 +212,11 @@ def _node_layers(subsets: Subsets, chosen: int, plane: Plane, stage: Stage) -> l
     )
     if chosen:
         outline = plane.outlines(cells.low[[chosen]], cells.high[[chosen]])[None]
-        options: dict[str, Any] = {"size": 2.5, "dash": True, "isolate": False}
-        layers.append(stage.layer("chosen box", Kind.LINES, RELEASED, clock.always(), outline, **options))
+        always = clock.always()
+        layers.append(
+            stage.layer("chosen box", Kind.LINES, RELEASED, always, outline, size=2.5, dash=True, isolate=False)
+        )
     return layers
-
-
-def _marks(
-    name: str,
-    ink: Ink,
-    rows: dict[int, int],
-    frame_rows: BoolArray,
-    middles: FloatArray,
-    paths: tuple[str, ...],
-    stage: Stage,
-    symbol: str,
-    size: float,
-    names: tuple[str, ...],
-) -> Layer:
-    """Make marks in the middle of the nodes that are `shown` (T, m)."""
-    xy = np.where(frame_rows[..., None], middles, np.nan)
-    options: dict[str, Any] = {
-        "symbol": symbol,
-        "size": size,
-        "names": names,
-        "pick": PICK,
-        "isolate": False,
-        "ids": paths,
-    }
-    return stage.layer(name, Kind.MARKS, ink, rows, xy, **options)
 
 
 def _sides(cells: Cells, plane: Plane, frame_rows: BoolArray) -> FloatArray:
@@ -261,10 +252,10 @@ def _release_layers(
     ids = tuple(paths[leaf] for leaf in leaves)
     exact = box.to_unit(last.nonprivate_centers)
     names = ("released average", "true average")
-    style: dict[str, Any] = {"size": 2.0, "ids": ids, "shown": False}
+    rows = {stage.clock.release: 0}
     return [
         *ground.final_layers(final, exact, nonprivate_centers, stage, names=names, ids=ids),
-        stage.layer("half of the noise", Kind.LINES, LAW, {stage.clock.release: 0}, rings[None], **style),
+        stage.layer("half of the noise", Kind.LINES, LAW, rows, rings[None], size=2.0, ids=ids, shown=False),
     ]
 
 
@@ -307,15 +298,16 @@ def _chance_layers(levels: Sequence[LevelStep], plane: Plane, stage: Stage) -> l
             curve[:] = _ribbons(edge, edge.nonprivate_chance, plane)
     draws = [_draws(edge, plane) for edge in made[:MOST_TREMBLING]]
     during = clock.during("score", "choose") | {clock.release: len(levels)}
-    name, ink, last = "chance of each cut", SECRET_NOISE, {clock.release: 0}
-    style: dict[str, Any] = {"isolate": False, "size": 1.25, "fill": 0.35}
-    layers = [stage.layer(name, Kind.LINES, ink, during, ribbons, **style)] if most else []
-    if not draws:
-        return layers
-    around = np.concatenate(draws)
-    style = {"isolate": False, "size": 1.0}
-    arrays = {"xy": around[None], "alpha": np.full((1, len(around)), FAINT)}
-    return [stage.layer(f"noise of {N_DRAWS} draws", Kind.LINES, ink, last, arrays, **style), *layers]
+    layers = []
+    if draws:
+        around = np.concatenate(draws)
+        arrays = {"xy": around[None], "alpha": np.full((1, len(around)), FAINT)}
+        name, last = f"noise of {N_DRAWS} draws", {clock.release: 0}
+        layers.append(stage.layer(name, Kind.LINES, SECRET_NOISE, last, arrays, isolate=False, size=1.0))
+    if most:
+        name = "chance of each cut"
+        layers.append(stage.layer(name, Kind.LINES, SECRET_NOISE, during, ribbons, isolate=False, size=1.25, fill=0.35))
+    return layers
 
 
 def _binned(places: FloatArray, mass: FloatArray, low: float, high: float) -> FloatArray:

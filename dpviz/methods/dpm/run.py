@@ -220,8 +220,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         any cut.
         """
         homes = np.bincount(self.shared.argmax(axis=0), minlength=self.k)
-        first, tree = self.steps[0], self.release.tree
-        assert isinstance(first, PlanStep)
+        tree = self.release.tree
         for node in np.flatnonzero(tree.centers >= 0).tolist():
             if homes[tree.centers[node]] < 2:
                 continue
@@ -392,33 +391,25 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         facts = [Fact("Clusters released", str(self.k), "Subsets that were not cut.", True)]
         if self.classes is not None and len(self.classes):
             facts.append(Fact("Known classes", str(self.n_classes), "Of the data, not used by DPM.", False))
-        facts.append(
+        facts += [
             Fact(
                 "Cost",
                 f"{times(self.cost_ratio)} × k-means{with_as_many}",
                 "Sum of squared distances to the nearest center, over that of k-means with as many centers and no "
                 "privacy.",
                 False,
-            )
-        )
-        facts.append(no_data_fact(self.nonprivate_cost, self.no_data_cost, self.best_cost, f"k-means{with_as_many}"))
-        facts.append(
+            ),
+            no_data_fact(self.nonprivate_cost, self.no_data_cost, self.best_cost, f"k-means{with_as_many}"),
             Fact(
                 "With exact means",
                 f"{times(without)} × k-means",
                 "The cost if the centers of the same cells had no noise: what the cuts alone are to blame for.",
                 False,
-            )
-        )
+            ),
+        ]
         if self.agreement is not None:
-            facts.append(
-                Fact(
-                    "Agreement with classes",
-                    number(round(self.agreement, 3)),
-                    "Adjusted Rand index: 1 same, 0 chance.",
-                    False,
-                )
-            )
+            ari = number(round(self.agreement, 3))
+            facts.append(Fact("Agreement with classes", ari, "Adjusted Rand index: 1 same, 0 chance.", False))
         refused = f"{n_refused} of {n_tried}"
         least = f"{'A' if self.published else 'Without a clear gap a'} side must have more than "
         least += f"{number(tree.minimum_count)} records, counted with noise."
@@ -429,19 +420,19 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             if self.cells.applied.any():
                 doubted = int(np.argmax(np.where(self.cells.applied, self.gap_doubts, -1.0)))
                 facts.append(self.sureness("Least sure cut", doubted))
-        facts.append(
-            Fact("What stopped the cutting", self.why_stopped(), "Why subsets were not cut: each is a cluster.", True)
-        )
         depth = "The paper's depth." if self.published else "How many there may be follows the noisy number of records."
         if self.params.n_levels is not None:
             depth = "How many there may be was given."
-        facts.append(Fact("Levels tried", f"{self.cells.n_levels} of {len(tree.least_counts)}", depth, True))
         numbers = np.maximum(np.floor(self.words.box.widths / self.release.interval_sizes + 1e-9), 1.0)
         low, high = int(numbers.min()), int(numbers.max())
         places = f"{low} per feature" if low == high else f"{low} to {high} per feature"
-        facts.append(Fact("Places for a cut", places, "Candidates: one in each split interval.", True))
-        facts.append(Fact("δ", *self._delta(), True))
-        return tuple(facts)
+        return (
+            *facts,
+            Fact("What stopped the cutting", self.why_stopped(), "Why subsets were not cut: each is a cluster.", True),
+            Fact("Levels tried", f"{self.cells.n_levels} of {len(tree.least_counts)}", depth, True),
+            Fact("Places for a cut", places, "Candidates: one in each split interval.", True),
+            Fact("δ", *self._delta(), True),
+        )
 
     def node_facts(self) -> tuple[Fact, ...]:
         """Return the chosen subset in numbers, each for its audience."""

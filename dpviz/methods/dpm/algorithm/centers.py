@@ -26,7 +26,7 @@ from dpviz.core import (
 from dpviz.mechanisms import gaussian
 from dpviz.methods.dpm.algorithm.plan import Plan
 from dpviz.methods.dpm.algorithm.records import RESOLUTION
-from dpviz.methods.dpm.algorithm.tree import DpmStep, Growth
+from dpviz.methods.dpm.algorithm.tree import DpmStep, Growth, Node
 from dpviz.solvers import cluster_sums
 
 # Box units. A record's bin is a whole number, so the record can lie this far outside its cell.
@@ -155,9 +155,10 @@ def average(
     first one, by the radius at most.
     """
     leaves = np.array(tree.leaves, dtype=np.intp)
-    index = np.full(len(tree.low), -1, dtype=np.intp)
+    index = np.full(len(tree.nodes), -1, dtype=np.intp)
     index[leaves] = np.arange(len(leaves))
-    low, high = np.array(tree.low)[leaves], np.array(tree.high)[leaves]  # box units
+    nodes = [tree.nodes[leaf] for leaf in leaves]
+    low, high = np.array([node.low for node in nodes]), np.array([node.high for node in nodes])  # box units
     middles = low + (high - low) / 2.0
     if published:
         origins, units = np.zeros_like(middles), np.ones(box.d)
@@ -165,7 +166,7 @@ def average(
     else:
         origins, units = middles, box.widths
         reach = np.linalg.norm(high - low + 2.0 * EDGE, axis=1) / 2.0
-    noisy_counts = np.array(tree.noisy_counts)[leaves] if published else _leaf_counts(tree, plan, leaves)
+    noisy_counts = np.array([node.noisy_count for node in nodes]) if published else _leaf_counts(nodes, plan)
     sigma, per = gaussian_sigma(1.0, budget), np.maximum(noisy_counts, 1.0)[:, None]
     balls = ball_shares(box.d, sigma, noisy_counts)
     n_rounds = 2 if not published and is_twice(box.d, balls) else 1
@@ -234,17 +235,16 @@ def is_twice(d: int, balls: FloatArray) -> bool:
     return d >= TWICE_FROM and 0.0 < float(np.median(balls)) <= MOST_BALL
 
 
-def _leaf_counts(tree: Growth, plan: Plan, leaves: Indices) -> Counts:
+def _leaf_counts(leaves: list[Node], plan: Plan) -> Counts:
     """Return the noisy counts (k,) of leaves, with the counts of both sides if a cut was refused.
 
     The leaf's own count and the sum of its sides are weighted by 1 / variance (Hay et al. 2010, section 4, two levels).
     """
-    counts = np.array(tree.noisy_counts)[leaves]
+    counts = np.array([leaf.noisy_count for leaf in leaves])
     for i, leaf in enumerate(leaves):
-        tried, level = tree.tried[leaf], tree.levels[leaf]
-        own, sides = plan.count_epsilons[level] ** 2, plan.count_epsilons[min(level + 1, plan.n_levels)] ** 2 / 2.0
-        if tried is not None and np.isfinite(own):
-            counts[i] = (own * counts[i] + sides * tried.child_counts.sum()) / (own + sides)
+        own, sides = plan.count_epsilons[[leaf.level, min(leaf.level + 1, plan.n_levels)]] ** 2 / [1.0, 2.0]
+        if leaf.tried is not None and np.isfinite(own):
+            counts[i] = (own * counts[i] + sides * leaf.tried.child_counts.sum()) / (own + sides)
     return counts
 
 
@@ -278,14 +278,14 @@ def _centered_sums(
 
 def released_tree(tree: Growth, box: Box, plan: Plan) -> SplitTree:
     """Return the tree as it may be published."""
-    m = len(tree.low)
-    children = np.array(tree.children, dtype=np.intp).reshape(m, 2)
+    m = len(tree.nodes)
+    children = np.array([node.children for node in tree.nodes], dtype=np.intp)
     parents = np.full(m, -1, dtype=np.intp)
     inner = np.flatnonzero(children[:, 0] >= 0)
     parents[children[inner]] = inner[:, None]
     axes, positions = np.full(m, -1, dtype=np.intp), np.full(m, np.nan)
     sides, gaps, needed = np.full((m, 2), np.nan), np.full(m, np.nan), np.full(m, np.nan)
-    for node, tried in enumerate(tree.tried):
+    for node, tried in enumerate(each.tried for each in tree.nodes):
         if tried is not None:
             axis, candidate = tried.chosen
             axes[node], sides[node] = axis, tried.child_counts
@@ -296,10 +296,10 @@ def released_tree(tree: Growth, box: Box, plan: Plan) -> SplitTree:
     return SplitTree(
         parents=frozen(parents),
         children=frozen(children),
-        levels=frozen(np.array(tree.levels, dtype=np.intp)),
-        low=frozen(box.from_unit(np.array(tree.low))),
-        high=frozen(box.from_unit(np.array(tree.high))),
-        noisy_counts=frozen(np.array(tree.noisy_counts)),
+        levels=frozen(np.array([node.level for node in tree.nodes], dtype=np.intp)),
+        low=frozen(box.from_unit(np.array([node.low for node in tree.nodes]))),
+        high=frozen(box.from_unit(np.array([node.high for node in tree.nodes]))),
+        noisy_counts=frozen(np.array([node.noisy_count for node in tree.nodes])),
         split_axes=frozen(axes),
         split_positions=frozen(positions),
         child_counts=frozen(sides),

@@ -46,8 +46,7 @@ def emptiness(counts: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
     the subset, raised to 1 if it is less; they broadcast. Curator only, because it is exact. With n~ fixed, one record
     more or less moves it by at most 1/n~, because clipping brings values together.
     """
-    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
-    return np.asarray(np.clip(1.0 - np.asarray(counts, dtype=np.float64) / size, 0.0, 1.0))
+    return np.asarray(np.clip(1.0 - np.divide(counts, np.maximum(noisy_count, LEAST_COUNT)), 0.0, 1.0))
 
 
 def centreness(
@@ -64,9 +63,9 @@ def centreness(
     as n~, which brings values together. Raises ValueError unless 0 < 2q < t <= 1.
     """
     check_centreness(t, q)
-    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
+    size = np.maximum(noisy_count, LEAST_COUNT)
     half = size / 2.0
-    distance = np.maximum(half - np.abs(np.asarray(ranks, dtype=np.float64) - half), 0.0)
+    distance = np.maximum(half - np.abs(np.subtract(ranks, half)), 0.0)
     outer = t * distance / (size * q)
     inner = (t - 2.0 * q) / (1.0 - 2.0 * q) + distance * (1.0 - t) / (half - size * q)
     return np.asarray(np.clip(np.where(distance <= size * q, outer, inner), 0.0, 1.0))
@@ -114,8 +113,7 @@ def _dig(counts: NDArray[np.int32], deepest: NDArray[np.int32]) -> None:
 
 def gap(depth: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
     """Return depth / n~, clipped to [0, 1]: the emptiness of the repaired calibration. `depth` is one of `depths`."""
-    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
-    return np.asarray(np.clip(np.asarray(depth, dtype=np.float64) / size, 0.0, 1.0))
+    return np.asarray(np.clip(np.divide(depth, np.maximum(noisy_count, LEAST_COUNT)), 0.0, 1.0))
 
 
 def smaller_side(ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
@@ -124,9 +122,8 @@ def smaller_side(ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> Floa
     `n` are the exact records of the subset. One record more raises it by at most 1 and never lowers it, whereas the
     distance of a rank from the ends of n~ records may go either way.
     """
-    ranks = np.asarray(ranks, dtype=np.float64)
-    size = np.maximum(np.asarray(noisy_count, dtype=np.float64), LEAST_COUNT)
-    return np.asarray(np.minimum(np.minimum(ranks, n - ranks), size / 2.0))
+    half = np.maximum(noisy_count, LEAST_COUNT) / 2.0
+    return np.asarray(np.minimum(np.minimum(ranks, np.subtract(n, ranks)), half))
 
 
 def unit_sensitivity(*, t: float, q: float, emptiness_weight: float) -> float:
@@ -308,82 +305,68 @@ GROUP = 2_000_000
 
 
 @dataclass(slots=True, eq=False)
+class Node(Confidential):
+    """One subset of the growing tree, with its cell in box units."""
+
+    low: FloatArray  # (d,)
+    high: FloatArray  # (d,)
+    # (d,) first candidate inside the cell.
+    first: IntArray
+    # (d,) candidate after the last one inside the cell.
+    last: IntArray
+    noisy_count: float
+    # Number of records, exact.
+    nonprivate_size: int
+    level: int = 0
+    # True if a gap cut the subset out that is deep compared with its own records: it counts as one cluster.
+    apart: bool = False
+    tried: SplitTrace | None = None
+    # (-1, -1) for a leaf.
+    children: tuple[int, int] = (-1, -1)
+
+    @property
+    def has_room(self) -> bool:
+        """True if a candidate is left inside the cell."""
+        return bool((self.first < self.last).any())
+
+
+@dataclass(slots=True, eq=False)
 class Growth:
-    """The tree while it grows. Lists have an entry a node; `records` knows in which node each record is."""
+    """The tree while it grows; `records` knows in which node each record is."""
 
     records: TreeRecords
     candidates: SplitCandidates
-    low: list[FloatArray]
-    high: list[FloatArray]
-    noisy_counts: list[float]
-    # Exact.
-    sizes: list[int]
-    levels: list[int]
-    # True if a gap cut the subset out that is deep compared with its own records: it counts as one cluster.
-    apart: list[bool]
-    tried: list[SplitTrace | None]
-    # (-1, -1) for a leaf.
-    children: list[tuple[int, int]]
-    # (d,) first candidate inside the cell.
-    first: list[IntArray]
-    # (d,) candidate after the last one inside the cell.
-    last: list[IntArray]
+    nodes: list[Node]
 
     @classmethod
     def from_root(cls, records: TreeRecords, candidates: SplitCandidates, root_count: float) -> "Growth":
         """Start with one node that holds every record."""
         records.begin(candidates)
-        d = candidates.numbers.size
-        return cls(
-            records=records,
-            candidates=candidates,
-            low=[np.zeros(d)],
-            high=[np.ones(d)],
-            noisy_counts=[root_count],
-            sizes=[records.n],
-            levels=[0],
-            apart=[False],
-            tried=[None],
-            children=[(-1, -1)],
-            first=[np.zeros(d, dtype=np.intp)],
-            last=[candidates.numbers.copy()],
-        )
+        numbers, d = candidates.numbers, candidates.numbers.size
+        root = Node(np.zeros(d), np.ones(d), np.zeros_like(numbers), numbers.copy(), root_count, records.n)
+        return cls(records, candidates, [root])
 
-    def add(
-        self, parent: int, axis: int, candidate: int, noisy: Counts, sizes: tuple[int, int], apart: BoolArray
-    ) -> None:
+    def add(self, node: Node, axis: int, candidate: int, noisy: Counts, sizes: IntArray, apart: BoolArray) -> None:
         """Cut a node in two; `apart` (2,) says which side the gap shows to be one cluster."""
-        number = len(self.low)
         # As published a place outside the cell can be chosen: one of the two parts is then empty.
-        position = np.clip(self.candidates.positions[axis, candidate], self.low[parent][axis], self.high[parent][axis])
+        position = np.clip(self.candidates.positions[axis, candidate], node.low[axis], node.high[axis])
+        node.children = len(self.nodes), len(self.nodes) + 1
         for side in (0, 1):
-            low, high = self.low[parent].copy(), self.high[parent].copy()
-            first, last = self.first[parent].copy(), self.last[parent].copy()
+            low, high, first, last = node.low.copy(), node.high.copy(), node.first.copy(), node.last.copy()
             (low if side else high)[axis] = position
             if side:
                 first[axis] = max(candidate + 1, first[axis])
             else:
                 last[axis] = min(candidate, last[axis])
-            self.first.append(first)
-            self.last.append(last)
-            self.low.append(low)
-            self.high.append(high)
-            self.noisy_counts.append(float(noisy[side]))
-            self.sizes.append(sizes[side])
-            self.levels.append(self.levels[parent] + 1)
-            self.apart.append(bool(apart[side]) or self.apart[parent])
-            self.tried.append(None)
-            self.children.append((-1, -1))
-        self.children[parent] = (number, number + 1)
-
-    def has_room(self, node: int) -> bool:
-        """Check whether a candidate is left inside the cell."""
-        return bool((self.first[node] < self.last[node]).any())
+            whole = bool(apart[side]) or node.apart
+            self.nodes.append(
+                Node(low, high, first, last, float(noisy[side]), int(sizes[side]), node.level + 1, apart=whole)
+            )
 
     @property
     def leaves(self) -> list[int]:
-        """Nodes that were not cut, in their order."""
-        return [node for node, (left, _) in enumerate(self.children) if left < 0]
+        """Numbers of the nodes that were not cut, in their order."""
+        return [number for number, node in enumerate(self.nodes) if node.children[0] < 0]
 
 
 def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator) -> Iterator[LevelStep]:
@@ -393,16 +376,17 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
     n_candidates = positions.shape[1]
     for level in range(plan.n_levels):
         split_rng, count_rng, gap_rng = rng.spawn(1)[0].spawn(3)
-        local = np.full(len(tree.low), -1, dtype=np.intp)
+        nodes = [tree.nodes[number] for number in active]
+        local = np.full(len(tree.nodes), -1, dtype=np.intp)
         local[active] = np.arange(len(active))
         counts, ranks = tree.records.interval_counts(local, len(active))
-        noisy = np.array([tree.noisy_counts[node] for node in active])
+        noisy = np.array([node.noisy_count for node in nodes])
         # The count in the sensitivity: n~, or if published n~ - ln(1/(2 delta)) / epsilon; not below 1.
         offset = math.log(1.0 / (2.0 * plan.count_delta)) / plan.count_epsilons[level] if weights.published else 0.0
         shifted = np.maximum(noisy - offset, 1.0)
         epsilon = float(plan.split_epsilons[level])
-        exists = _possible(tree, active, weights)
-        sizes = np.array([tree.sizes[node] for node in active], dtype=np.intp)
+        exists = _possible(tree, nodes, weights)
+        sizes = np.array([node.nonprivate_size for node in nodes], dtype=np.intp)
         gaps = counts if weights.published else depths(counts)
         candidates = _Candidates(exists, counts, ranks, gaps, sizes)
         chosen, best = _choose(candidates, noisy, shifted, epsilon, weights, rng=split_rng)
@@ -411,26 +395,26 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
         exact = np.stack([below, sizes - below], axis=1)
         sides = frozen(laplace(exact, scale=event.scale, rng=count_rng))
         gap_event, gap_depths, needed, apart = _inspect_gaps(
-            tree, candidates, chosen, noisy, sides, plan, level, active, rng=gap_rng
+            nodes, candidates, chosen, noisy, sides, plan, level, rng=gap_rng
         )
         small = sides <= needed[:, None]
         frozen(counts)
         frozen(ranks)
         frozen(gaps)
         splits = []
-        for i, node in enumerate(active):
+        for i, node in enumerate(nodes):
             axis, candidate = divmod(int(chosen[i]), n_candidates)
             trace = SplitTrace(
-                node=node,
-                low=frozen(tree.low[node]),
-                high=frozen(tree.high[node]),
-                noisy_count=tree.noisy_counts[node],
+                node=active[i],
+                low=frozen(node.low),
+                high=frozen(node.high),
+                noisy_count=node.noisy_count,
                 shifted_count=float(shifted[i]),
                 epsilon=epsilon,
                 weights=weights,
                 exists=exists[i],
                 positions=positions,
-                nonprivate_count=int(sizes[i]),
+                nonprivate_count=node.nonprivate_size,
                 nonprivate_counts=counts[i],
                 nonprivate_ranks=ranks[i],
                 nonprivate_depths=gaps[i],
@@ -441,13 +425,13 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
                 needed=float(needed[i]),
                 outcome=NO_GAP if np.isinf(needed[i]) else OUTCOMES[bool(small[i, 0]), bool(small[i, 1])],
             )
-            tree.tried[node] = trace
+            node.tried = trace
             splits.append(trace)
             if trace.applied:
-                tree.add(node, axis, candidate, sides[i], (int(exact[i, 0]), int(exact[i, 1])), apart[i])
+                tree.add(node, axis, candidate, sides[i], exact[i], apart[i])
         applied = [trace for trace in splits if trace.applied]
         # Records below the chosen candidate are in bins 0 to 2j.
-        tree.records.cut([Cut(t.node, t.chosen[0], 2 * t.chosen[1], tree.children[t.node]) for t in applied])
+        tree.records.cut([Cut(t.node, t.chosen[0], 2 * t.chosen[1], tree.nodes[t.node].children) for t in applied])
         choice = PureEvent("split", epsilon, bounded_range=True, purpose=Purpose.SPLITS, step=level + 1)
         yield LevelStep(
             level=level,
@@ -461,21 +445,20 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
                 ParallelEvent(f"counts of level {level + 1}", (event,) * (2 * len(active))),
             ),
         )
-        following = [child for trace in applied for child in tree.children[trace.node]]
-        active = following if weights.published else [node for node in following if _is_open(tree, plan, node)]
+        following = [child for trace in applied for child in tree.nodes[trace.node].children]
+        active = following if weights.published else [child for child in following if _is_open(tree, plan, child)]
         if not active:
             return
 
 
 def _inspect_gaps(
-    tree: Growth,
+    nodes: list[Node],
     candidates: "_Candidates",
     chosen: IntArray,
     noisy: Counts,
     sides: Counts,
     plan: Plan,
     level: int,
-    active: list[int],
     *,
     rng: np.random.Generator,
 ) -> tuple[LaplaceEvent | None, FloatArray, FloatArray, BoolArray]:
@@ -486,30 +469,30 @@ def _inspect_gaps(
     """
     epsilon = float(plan.gap_epsilons[level])
     if not epsilon:
-        every = np.full(len(active), plan.minimum_count)
-        return None, np.full(len(active), np.nan), every, np.zeros(sides.shape, dtype=np.bool_)
+        every = np.full(len(nodes), plan.minimum_count)
+        return None, np.full(len(nodes), np.nan), every, np.zeros(sides.shape, dtype=np.bool_)
     event = count_event("gap", epsilon, Purpose.GAPS, level + 1)
-    exact = candidates.depths.reshape(len(active), -1)[np.arange(len(active)), chosen]
+    exact = candidates.depths.reshape(len(nodes), -1)[np.arange(len(nodes)), chosen]
     gaps = laplace(exact.astype(np.float64), scale=event.scale, rng=rng)
     clear = gaps > plan.clear(level, noisy)
     least = plan.least(level)
-    free = (level < plan.free_levels) & ~np.array([tree.apart[node] for node in active])
+    free = (level < plan.free_levels) & ~np.array([node.apart for node in nodes])
     needed = np.where(clear, least, np.where(free, max(least, plan.minimum_count), np.inf))
     clean = CLEAN_GAP if level else FIRST_GAP
     return event, gaps, needed, clear[:, None] & (gaps[:, None] >= clean * sides)
 
 
-def _possible(tree: Growth, active: list[int], weights: Weights) -> BoolArray:
+def _possible(tree: Growth, nodes: list[Node], weights: Weights) -> BoolArray:
     """Return the mask (nodes, d, s) of each subset's candidates: those inside its cell, which is public.
 
     As published all of them: one outside the cell is empty, but cuts nothing off.
     """
     exists = tree.candidates.exists
     if weights.published:
-        return frozen(np.broadcast_to(exists, (len(active), *exists.shape)))
+        return frozen(np.broadcast_to(exists, (len(nodes), *exists.shape)))
     places = np.arange(tree.candidates.most)
-    first = np.array([tree.first[node] for node in active])[:, :, None]
-    last = np.array([tree.last[node] for node in active])[:, :, None]
+    first = np.array([node.first for node in nodes])[:, :, None]
+    last = np.array([node.last for node in nodes])[:, :, None]
     return frozen(np.asarray((places >= first) & (places < last)))
 
 
@@ -551,7 +534,7 @@ def _choose(
     return chosen, best
 
 
-def _is_open(tree: Growth, plan: Plan, node: int) -> bool:
+def _is_open(tree: Growth, plan: Plan, number: int) -> bool:
     """Check whether a subset has room for a cut, a level for it, and a noisy count that suffices for two sides."""
-    level = tree.levels[node]
-    return level < plan.n_levels and tree.has_room(node) and tree.noisy_counts[node] > 2.0 * plan.least(level)
+    node = tree.nodes[number]
+    return node.level < plan.n_levels and node.has_room and node.noisy_count > 2.0 * plan.least(node.level)
