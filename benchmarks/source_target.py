@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.registry import Benchmark, Measure, sized, typical
 from dpviz.core import Box, Points
-from dpviz.methods.source_target.algorithm import Params, fit, sanitise
+from dpviz.methods.source_target.algorithm import Params, fit, sanitize
 from dpviz.solvers import capped_medoids, cost, select_centers
 
 N_SOURCE, N_TARGETS, N_BLOBS = 100_000, 5_000, 30
@@ -37,7 +37,7 @@ def sanitising(method: str, kind: str, d: int) -> Measure:
     """Time S' without coreset, including the trace, by the clock, because all cores search."""
     source, targets = records(kind, d)
     params, box = Params(targets, epsilon=3.0, method=method, coreset_radius=0.0), Box.cube(0.0, 1.0, d)
-    time = typical(lambda seed: sanitise(source, box, params, rng=np.random.default_rng(seed)), 7)
+    time = typical(lambda seed: sanitize(source, box, params, rng=np.random.default_rng(seed)), 7)
     return Measure(time.clock, f"{time.clock:.0f} ms", f"processor {time.processor:.0f} ms")
 
 

@@ -46,5 +46,10 @@ def same(found, wanted):
     assert found == pytest.approx(wanted, rel=0, abs=ROUNDING)
 
 
+def brute_cost(unit, centers):
+    """Return the mean squared distance to the nearest center, record by record."""
+    return float(((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).min(axis=1).mean())
+
+
 def brute_labels(unit, centers):
     return ((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)

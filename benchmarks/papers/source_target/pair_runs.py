@@ -14,7 +14,7 @@ from benchmarks.papers.kept_runs import all_of
 from dpviz.baselines.source_target_rivals import private_kmeans_points
 from dpviz.core import FloatArray, Labels, Points
 from dpviz.data.target_pairs import SourceTarget
-from dpviz.methods.source_target.algorithm import Params, sanitise
+from dpviz.methods.source_target.algorithm import Params, sanitize
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.solvers import nearest_distance, select_several
 
@@ -175,7 +175,7 @@ def _released(data: SourceTarget, setting: PairSetting, rng: np.random.Generator
         coreset_radius=CORESET if setting.coreset else 0.0,
         ball=data.ball,
     )
-    return data.ball.to_unit(sanitise(data.source, data.box, params, rng=rng).released_points)
+    return data.ball.to_unit(sanitize(data.source, data.box, params, rng=rng).released_points)
 
 
 def _select(unit: Points, released: Points, ks: Sequence[int], weights: FloatArray | None = None) -> dict[int, Labels]:

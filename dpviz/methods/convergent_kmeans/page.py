@@ -1,17 +1,18 @@
 """Convergent k-means and its family: move ε, and watch zones, centers and cost move, beside every other method."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import FloatArray, Knob, knobs, unit_records
+from dpviz.core import Knob, knobs, unit_records
 from dpviz.method_page import MethodPage, under
 from dpviz.methods.convergent_kmeans import METHOD, attack
 from dpviz.methods.convergent_kmeans.algorithm import Params
-from dpviz.methods.convergent_kmeans.attack import AttackQuestion, ExactKnowledge, Guesses
+from dpviz.methods.convergent_kmeans.attack import AttackQuestion, Guesses
 from dpviz.methods.convergent_kmeans.family import METHODS, no_budget
 from dpviz.methods.convergent_kmeans.run import count_noise, variation
 from dpviz.stories import center_facts, outcomes
@@ -22,7 +23,7 @@ from dpviz.tools.two_worlds.page import WorldsTab
 from dpviz.ui import controls, stage, state
 from dpviz.ui.asking import Job
 from dpviz.ui.data import groups
-from dpviz.ui.live import LiveState, clicked, live
+from dpviz.ui.live import clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import RunRequest, along, follow, run_method, scalars, words_of
 from dpviz.ui.show import Screen, Slider, unreleased
@@ -329,51 +330,42 @@ class ConvergentKMeansPage(MethodPage):
             st.error(state.plain(answers.problem))
         elif not answers.complete:
             st.caption("The first attacks are on their way.")
-        elif attacked == "exact":
-            self._draw_exact_attack(answers.found[0], record)
         else:
-            self._draw_attacks(Guesses.joined(answers.found), question.params, record, attacked)
+            self._draw_attack(answers.found, question.params, record, attacked)
 
-    def _draw_exact_attack(self, knowledge: ExactKnowledge, record: int) -> None:
+    def _draw_attack(self, found: Sequence[Any], params: Params, record: int, attacked: str) -> None:
+        """Draw an attack's result in words, as a picture and in digits; a click attacks another record."""
         words, dataset = words_of(self.frame.source), self.frame.source.dataset
-        st.markdown(f"**{state.plain(attack.exact_words(knowledge, words, dataset.n))}**")
         unit = unit_records(dataset.points, dataset.box)
-        picture = live(
-            attack.exact_scene(knowledge, unit, words, self.view, record), key="attack", height=ATTACK_HEIGHT
-        )
-        self._draw_digits(knowledge.guess, knowledge.nonprivate_record)
-        self._follow_attack_click(picture, record)
-
-    def _draw_attacks(self, guesses: Guesses, params: Params, record: int, attacked: str) -> None:
-        words, dataset, noisy = words_of(self.frame.source), self.frame.source.dataset, attacked == "noisy"
-        sentence = attack.noisy_words(guesses, params.epsilon) if noisy else attack.published_words(guesses, words)
+        if attacked == "exact":
+            (known,) = found
+            sentence, guess = attack.exact_words(known, words, dataset.n), known.guess
+            scene = attack.exact_scene(known, unit, words, self.view, record)
+        else:
+            known = Guesses.joined(found)
+            sentence, guess = attack.published_words(known, words), known.guesses[0]
+            scene = attack.runs_scene(known, unit, words, self.view, record, TITLES[attacked])
+        if attacked == "noisy":
+            sentence = attack.noisy_words(known, params.epsilon)
         st.markdown(f"**{state.plain(sentence)}**")
-        unit = unit_records(dataset.points, dataset.box)
-        scene = attack.runs_scene(guesses, unit, words, self.view, record, TITLES[attacked])
         picture = live(scene, key="attack", height=ATTACK_HEIGHT)
-        if noisy:
-            figure, errors = attack.error_figure(guesses), guesses.nonprivate_errors
+        if attacked == "noisy":
+            figure, errors = attack.error_figure(known), known.nonprivate_errors
             usual = outcomes.usual_threshold(errors, figure)
             chart = outcomes.dot_chart(errors, figure, usual)
             live(chart, key="attack-dots", height=DOTS_HEIGHT, follow="attack")
             st.caption(f"{outcomes.words(errors, figure, usual)} One attacker: the guarantee limits every one.")
         else:
-            self._draw_digits(guesses.guesses[0], guesses.nonprivate_record)
+            rows = attack.digits_of(guess, known.nonprivate_record, words)
+            safe_table(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True)
+            if len(rows) > MOST_FEATURES:
+                st.caption(f"{MOST_FEATURES} of {len(rows)} features.")
+        if attacked == "published":
             st.caption("The digits are those of run 1. Theorem 5's claim is not established: this is why.")
-        self._follow_attack_click(picture, record)
-
-    def _draw_digits(self, guess: FloatArray, record: FloatArray) -> None:
-        rows = attack.digits_of(guess, record, words_of(self.frame.source))
-        safe_table(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True)
-        if len(rows) > MOST_FEATURES:
-            st.caption(f"{MOST_FEATURES} of {len(rows)} features.")
-
-    def _follow_attack_click(self, picture: LiveState, record: int) -> None:
-        """Attack the record that was clicked, once for each click."""
         mark = picture.picked_mark
         if picture.picked != attack.PICK or mark is None or not clicked(picture, "attack"):
             return
-        row = attack.picked_row(mark, self.frame.source.dataset.n, record)
+        row = attack.picked_row(mark, dataset.n, record)
         if row is not None:
             state.remember(RECORD, row)
             st.rerun(scope="fragment")

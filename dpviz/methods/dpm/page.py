@@ -304,12 +304,7 @@ def rebalanced(shares: Mapping[str, float], changed: str, share: float, locked: 
     locked_sum = math.fsum(shares[name] for name in shares if name != changed and name in locked)
     room = 1.0 - locked_sum
     mine = min(max(share, LEAST), room - LEAST * len(free)) if free else room
-    return {**shares, changed: mine, **_divided({name: shares[name] for name in free}, room - mine)}
-
-
-def scaled(shares: Mapping[str, float]) -> dict[str, float]:
-    """Return shares in the same ratios that add up to 1, none below LEAST."""
-    return _divided(shares, 1.0)
+    return {**shares, changed: mine, **divide({name: shares[name] for name in free}, room - mine)}
 
 
 def draw_shares() -> Shares | None:
@@ -321,7 +316,7 @@ def draw_shares() -> Shares | None:
         # The shares come from a link.
         if abs(total - 1.0) > 1e-9:
             state.report(f"The link's shares add up to {total:.3g}, but they must add up to 1: they were scaled.")
-            _keep(scaled(_values()))
+            _keep(divide(_values(), 1.0))
         for name, knob in SHARES.items():
             key = state.tie(state.widget_key(knob.name), float(state.value(knob)))
             options: dict[str, Any] = {"key": key, "help": knob.help, "disabled": bool(state.value(LOCKS[name]))}
@@ -370,25 +365,20 @@ def _moved_share(name: str, key: str) -> None:
     locked = [other for other, knob in LOCKS.items() if state.value(knob)]
     before = _values()
     after = rebalanced(before, name, float(state.take_choice(state.widget_key(SHARES[name].name), key)), locked)
-    if len([other for other in before if other not in locked and other != name]) == 0:
+    if set(before) <= {name, *locked}:
         state.report("All other shares are locked, so that this one cannot move. Unlock one of them.")
     _keep(after)
 
 
-def _divided(shares: Mapping[str, float], room: float) -> dict[str, float]:
+def divide(shares: Mapping[str, float], room: float) -> dict[str, float]:
     """Divide `room` in the ratios of `shares`, each at least LEAST."""
-    result = dict.fromkeys(shares, LEAST)
-    open_ones = dict(shares)
-    rest = room
-    while open_ones:
-        total = math.fsum(open_ones.values())
-        low = [name for name, share in open_ones.items() if rest * share / total < LEAST]
-        if not low:
-            return result | {name: rest * share / total for name, share in open_ones.items()}
-        for name in low:
-            rest -= LEAST
-            del open_ones[name]
-    return result
+    total = math.fsum(shares.values())
+    divided = {name: room * share / total for name, share in shares.items()}
+    low = dict.fromkeys((name for name, share in divided.items() if share < LEAST), LEAST)
+    if not low:
+        return divided
+    others = {name: share for name, share in shares.items() if name not in low}
+    return low | divide(others, room - math.fsum(low.values()))
 
 
 PAGE = DPMPage.page(METHOD)

@@ -278,21 +278,13 @@ def run_many(points: Points, box: Box, classes: Labels | None, params: Params, n
 
 def ari_chart(epsilons: Sequence[float], runs: Sequence[AgreementRuns], epsilon: float) -> Scene:
     """Return the agreement against ε: medians, the middle 80 of 100 runs as bands, each run of Morse as a mark."""
-    x = np.log10(np.array(epsilons))
+    x, ari = np.log10(np.array(epsilons)), np.array([one.nonprivate_ari for one in runs])
     curves = []
     for way, name in enumerate(WAYS):
-        low, middle, high = (
-            np.array([float(np.percentile(one.nonprivate_ari[way], at)) for one in runs])
-            for at in (BAND[0], 50.0, BAND[1])
-        )
+        low, middle, high = np.percentile(ari[:, way], (BAND[0], 50.0, BAND[1]), axis=1)
         curves.append(Curve(name, way, x, low, middle, high, chosen=way == 0))
     bands, lines = layers_of(curves, Audience.CURATOR)
-    each = np.concatenate(
-        [
-            np.stack([np.full(one.nonprivate_ari.shape[1], at), one.nonprivate_ari[0]], axis=1)
-            for at, one in zip(x, runs, strict=True)
-        ]
-    )[None]
+    each = np.column_stack([np.repeat(x, ari.shape[2]), ari[:, 0].ravel()])[None]
     right = np.array([[[x[0] - 1.0, RIGHT], [x[-1] + 1.0, RIGHT]]])[None]
     what = "the true classes" if runs[0].against_classes else "a run without noise"
     return Plot(

@@ -45,6 +45,8 @@ SUN, STEEP = 0.24, 0.09
 N_CONTOURS = 9
 # Difference of ln p between contours.
 CONTOUR_STEP = 0.6
+# ln shares of the highest density.
+CONTOURS = np.asarray(-CONTOUR_STEP * (np.arange(N_CONTOURS) + 0.5), dtype=np.float64)
 ELLIPSE_POINTS = 33
 BRIDGE_POINTS = 13
 ELLIPSE_SIZE = 1.0  # standard deviations
@@ -69,6 +71,8 @@ GAP = 0.35
 BELOW = (0.7, 1.5, 2.5)
 
 Colors: TypeAlias = ByteArray
+# Part of the border between two basins: the basins, the curve (p, 2), and the basins that meet at either end.
+Piece: TypeAlias = tuple[tuple[int, int], FloatArray, list[frozenset[int]]]
 
 
 def signed(unit: FloatArray) -> FloatArray:
@@ -226,8 +230,7 @@ class Basins:
         second, next_most = others.argmax(axis=0), others.max(axis=0)
         n = shares.shape[1] - 2
         places = (np.arange(n + 2) - 0.5) / n
-        # Each piece has the basins that meet at either end.
-        pieces: list[tuple[tuple[int, int], FloatArray, list[frozenset[int]]]] = []
+        pieces: list[Piece] = []
         for i, share in enumerate(shares):
             lead = np.where(first == i, share - next_most, share - most)
             for drawn in contour_generator(places, places, lead, line_type=LineType.Separate).lines(0.0):
@@ -270,9 +273,7 @@ def basins(cells: Labels) -> Basins:
     return Basins(frozen(leaves[finer.argmax(axis=0)]), leaves, shares)
 
 
-def _joined(
-    pieces: list[tuple[tuple[int, int], FloatArray, list[frozenset[int]]]], near: float
-) -> dict[tuple[int, int], FloatArray]:
+def _joined(pieces: list[Piece], near: float) -> dict[tuple[int, int], FloatArray]:
     """Return the borders with their ends where the same three basins meet, smoothed, NaN after each of its pieces."""
     # For three basins that meet: groups of border ends that are near each other.
     joints: dict[frozenset[int], list[list[FloatArray]]] = {}
@@ -302,11 +303,6 @@ def bridge(first: FloatArray, middle: FloatArray, last: FloatArray) -> FloatArra
     t = np.linspace(0.0, 1.0, BRIDGE_POINTS)[:, None]
     bent = 2.0 * middle - (first + last) / 2.0
     return (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * bent + t**2 * last
-
-
-def contour_levels() -> FloatArray:
-    """Return ln shares of the highest density, equal steps downwards."""
-    return np.asarray(-CONTOUR_STEP * (np.arange(N_CONTOURS) + 0.5))
 
 
 def contours(ground: Relief, levels: FloatArray, plane: Projection) -> list[FloatArray]:
@@ -355,12 +351,12 @@ def split_colors(tree: MergeTree, n_clusters: int) -> Labels:
     """
     n = tree.n_leaves
     # Densest leaf of every node.
-    densest = [*range(n), *[0] * len(tree.linkage)]
-    for row, (first, second, _, _) in enumerate(tree.linkage):
-        densest[n + row] = min(densest[int(first)], densest[int(second)])
+    densest = list(range(n))
     colors = np.zeros(n, dtype=np.intp)
-    for row, (first, second, _, _) in enumerate(tree.linkage):
-        colors[max(densest[int(first)], densest[int(second)])] = n - 1 - row
+    for row, nodes in enumerate(tree.linkage[:, :2].astype(int)):
+        pair = [densest[node] for node in nodes]
+        densest.append(min(pair))
+        colors[max(pair)] = n - 1 - row
     firsts = np.unique(tree.cut(n_clusters), return_index=True)[1]
     numbers = np.arange(n)
     numbers[colors[firsts]] = np.arange(len(firsts))
@@ -427,8 +423,7 @@ class DensityLevel:
     def frame(self) -> Frame:
         """The name of the stop."""
         n = len(np.unique(self.islands[self.islands != NO_GROUP]))
-        islands = f"{n} {'islands' if n != 1 else 'island'}"
-        return Frame(f"Level: {share(self.height)} of the highest peak", f"{self.what}: {islands}.")
+        return Frame(f"Level: {share(self.height)} of the highest peak", f"{self.what}: {counted(n, 'island')}.")
 
 
 def density_levels(tree: MergeTree, colors: Labels) -> tuple[DensityLevel, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -114,7 +115,7 @@ def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
         for row, curve in zip(lines, curves, strict=True):
             row[0, : len(curve)] = curve
         layers.append(Layer.from_arrays("level", Kind.LINES, RELEASED, lines, rows, size=2.0))
-    curves = land.contours(ground, land.contour_levels(), plane)
+    curves = land.contours(ground, land.CONTOURS, plane)
     # Lines of all levels look alike, so they form one line.
     xy = np.concatenate(curves)[None, None]
     return [*layers, Layer.from_arrays("contour", Kind.LINES, AID, xy, always_rows, size=1.0, shown=False)]
@@ -277,11 +278,9 @@ def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     landscape, place = colored.tree.landscape, placing(colored, stage)
     candidates, transitions = landscape.candidates, landscape.transitions
     rows, always_rows, peaks = _color_rows(colored, stage), _all_frames(stage), place(landscape.minima)
-    top = colored.top
     layers = _chain_layers(colored, place, rows)
     refused = [c for c, outcome in enumerate(candidates.outcomes) if outcome != TRANSITION]
     if refused:
-        outcomes = [candidates.outcomes[c] for c in refused]
         layers.append(
             Layer.from_arrays(
                 "refused",
@@ -292,8 +291,8 @@ def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
                 symbol="cross",
                 size=6.0,
                 names=tuple(
-                    "both ways up end at one peak" if outcome == ONE_BASIN else "not of index one"
-                    for outcome in outcomes
+                    "both ways up end at one peak" if candidates.outcomes[c] == ONE_BASIN else "not of index one"
+                    for c in refused
                 ),
                 glides="place",
                 shown=False,
@@ -309,14 +308,12 @@ def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
                 always_rows,
                 symbol="diamond",
                 size=10.0,
-                glides="place",
-                names=(_pass_words(colored, transition),),
-                pick=_pair_picked(colored, transition),
                 shown=False,
+                **_pass_style(colored, transition),
             )
         )
     names = tuple(
-        f"peak {int(color) + 1}, {share(top - float(log))} of the highest"
+        f"peak {int(color) + 1}, {share(colored.top - float(log))} of the highest"
         for color, log in zip(colored.colors, landscape.log_densities, strict=True)
     )
     layers.append(
@@ -355,23 +352,17 @@ def _chain_layers(colored: ColoredLandscape, place: Place, rows: Rows) -> list[L
                 np.where(joined[rows], rows, -1).astype(np.int16),
                 isolate=True,
                 size=3.0,
-                glides="place",
-                names=(_pass_words(colored, transition),),
-                pick=_pair_picked(colored, transition),
+                **_pass_style(colored, transition),
             )
         )
     return layers
 
 
-def _pass_words(colored: ColoredLandscape, transition: TransitionPoint) -> str:
-    """Describe the parts that a pass joins, and its height."""
-    pair, top = colored.pair_of(transition), colored.top
+def _pass_style(colored: ColoredLandscape, transition: TransitionPoint) -> dict[str, Any]:
+    """Describe the parts that a pass joins and its height; a click reports the components whose search found it."""
     i, j = (int(colored.colors[minimum]) + 1 for minimum in transition.minima)
-    between = f", found between components {pair[0]} and {pair[1]}" if pair else ""
-    return f"joins peaks {i} and {j} at {share(top - transition.log_density)} of the highest{between}"
-
-
-def _pair_picked(colored: ColoredLandscape, transition: TransitionPoint) -> str:
-    """Return the message of a click on a pass: the components whose search found it."""
-    pair = colored.pair_of(transition)
-    return f"pair-{pair[0]}-{pair[1]}" if pair else ""
+    words, pick = f"joins peaks {i} and {j} at {share(colored.top - transition.log_density)} of the highest", ""
+    if pair := colored.pair_of(transition):
+        words += f", found between components {pair[0]} and {pair[1]}"
+        pick = f"pair-{pair[0]}-{pair[1]}"
+    return {"glides": "place", "names": (words,), "pick": pick}

@@ -472,30 +472,27 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
         clusters = self.tree.cut(self.n_clusters)
-        colors = np.clip(np.rint(self._cluster_means()), 0, 255).astype(np.uint8)
+        colors = np.clip(np.rint(self.profiled[0]), 0, 255).astype(np.uint8)
         return colors[clusters[self.nonprivate_basins]].reshape(shape)
 
     @property
     def profiled(self) -> tuple[Centers, Counts | None]:
-        """The mean (k, d) of each cluster's components, data units, and the sum of their counts."""
-        clusters, counts = self.tree.cut(self.n_clusters), self.release.noisy_counts
-        own = clusters[self.tree.landscape.component_minima]
-        sizes = None
-        if counts is not None:
-            sizes = np.bincount(own, weights=counts, minlength=self.n_clusters).astype(np.float64)
-        return self._cluster_means(), sizes
+        """The weighted mean (k, d) of each cluster's components, data units, and the sum of their counts.
 
-    def _cluster_means(self) -> FloatArray:
-        """Return the weighted mean (k, d) of each cluster's components, data units; its peak's place without any."""
+        A cluster without components has the place of its peak.
+        """
         clusters, release = self.tree.cut(self.n_clusters), self.release
         own = clusters[self.tree.landscape.component_minima]
+        sizes = None
+        if release.noisy_counts is not None:
+            sizes = np.bincount(own, weights=release.noisy_counts, minlength=self.n_clusters).astype(np.float64)
         weights = np.zeros((self.n_clusters, len(release.centers)))
         weights[own, np.arange(len(own))] = release.mixture.weights
         total = weights.sum(axis=1, keepdims=True)
         means = weights @ release.centers / np.where(total > 0, total, 1.0)
         peaks = self.words.box.from_unit(unsigned(self.tree.landscape.minima))
         firsts = np.unique(clusters, return_index=True)[1]
-        return np.where(total > 0, means, peaks[firsts])
+        return np.where(total > 0, means, peaks[firsts]), sizes
 
     def outcome(self) -> Outcome:
         """Return this run's part in a picture of many: its peaks, and their agreement with the known classes."""

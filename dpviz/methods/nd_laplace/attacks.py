@@ -27,9 +27,7 @@ from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
 from dpviz.plots import AID, GUIDE, LAW, RELEASED, SECRET, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.solvers import geometric_median, lloyd
 from dpviz.stories.charts import pair_of, roc_scene
-from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.panel import Fact, at_most, ceiled, number, odds, small_odds, whole_interval
-from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 
 # Cells of the public grid of possible places, by the number of features.
@@ -145,7 +143,7 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
     heat = posterior.weights.reshape(posterior.prior.shape).T if d == 2 else posterior.weights[None]
     value = np.rint(255.0 * heat / max(float(heat.max()), 1e-300)).astype(np.uint8)[None, None]
     rect = np.array([[[0.0, 0.0, corner[0], corner[1] if d == 2 else 1.0]]])
-    row, best = [run.record], AID
+    row = [run.record]
     guess = (posterior.guess if run.measure.shares else box.to_unit(posterior.guess[None])[0])[None]
     return Scene(
         title=f"Where is record {run.record}?",
@@ -156,9 +154,9 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
         y=plane.y,
         layers=(
             Layer.from_arrays("How likely each place is", Kind.GRID, RELEASED, {"rect": rect, "value": value}),
-            *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
+            *run.box_layers(plane),
             own_marks(run.record, plane, "Released point", RELEASED, run.released[row], "circle", 10.0),
-            own_marks(run.record, plane, "Attacker's best guess", best, guess, "cross", 12.0),
+            own_marks(run.record, plane, "Attacker's best guess", AID, guess, "cross", 12.0),
             own_marks(run.record, plane, "Where it is", SECRET, run.unit[row], "ring", 12.0),
         ),
     )
@@ -192,7 +190,7 @@ def roc_chart(run: NDLaplaceRun, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]
     """
     box, params = noise_box(run.words.box, run.params), run.params
     pair = pair_of(box, min(run.measure.radius, float(box.widths[0])))
-    inner = Params(epsilon=params.epsilon, domain=params.domain, remap=params.remap)
+    inner = Params(*run.settings[:3])
     scores = []
     for world, place in enumerate(pair):
         rng = np.random.default_rng([seed, world])
@@ -269,9 +267,9 @@ def play_membership(
     The game reads no records. Raises ValueError for an unknown attack.
     """
     del points
-    params = Params(*settings)
-    world = world_of(box, params, radius)
-    inner = Params(epsilon=params.epsilon, domain=params.domain, remap=params.remap)
+    world = world_of(box, Params(*settings), radius)
+    # The world is in the unit of the noise.
+    inner = Params(*settings[:3])
 
     def released(records: Points, generator: np.random.Generator) -> Points:
         return fit(records, world.box, inner, rng=generator).release.points if moved else records
@@ -380,7 +378,7 @@ def repeat_scene(run: NDLaplaceRun, view: View, releases: FloatArray) -> Scene:
         y=plane.y,
         axes_public=not plane.nonprivate,
         layers=(
-            *box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public),
+            *run.box_layers(plane),
             own_marks(run.record, plane, "Releases", Ink(Role.RELEASED, secret), releases, "circle", 6.0),
             own_marks(run.record, plane, "Where it is", SECRET, run.unit[[run.record]], "ring", 13.0),
             own_marks(run.record, plane, "Guess: mean", Ink(Role.REFERENCE, secret), mean[None], "diamond", 11.0),
@@ -418,26 +416,21 @@ def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
     d, epsilon = run.words.box.d, run.params.epsilon
     n = np.array(RELEASES, dtype=np.float64)
     x, unit = np.log10(n), 100.0 if run.measure.shares else 1.0
-    mean = attacks.mean_error(epsilon, d, n)
-    best = attacks.median_error(epsilon, d, n)
+    errors = attacks.mean_error(epsilon, d, n), measured_errors(d) / epsilon, attacks.median_error(epsilon, d, n)
+    mean, measured, best = (np.log10(unit * error) for error in errors)
     curves = (
         ("Mean, exactly", mean, Role.REFERENCE, False),
-        ("Geometric median, measured", measured_errors(d) / epsilon, Role.VIOLATION, False),
+        ("Geometric median, measured", measured, Role.VIOLATION, False),
         ("Best possible for many", best, Role.NOISE, True),
     )
-    layers = [
-        Layer.line(name, Ink(role, LAW.audience), x, np.log10(unit * y), size=2.0, dash=dash)
-        for name, y, role, dash in curves
-    ]
-    now = Layer.cursor("Now", GUIDE, np.log10(n_releases))
-    low, high = float(np.log10(unit * best.min())), float(np.log10(unit * mean.max()))
+    layers = [Layer.line(name, Ink(role, LAW.audience), x, y, size=2.0, dash=dash) for name, y, role, dash in curves]
     return Plot(
         title="How far off the guesses are",
         alt="Line chart of the error of two guesses against the number of releases of the same record.",
         caption=f"Root mean square distance, before the box is looked at; measured on {N_RECORDS} invented records.",
         x=Axis("releases of one record", view=(-0.05, float(x[-1]) + 0.05), log=True),
-        y=Axis("error", run.measure.axis_unit, (low - 0.1, high + 0.1), log=True),
-        layers=(*layers, now),
+        y=Axis("error", run.measure.axis_unit, (float(best.min()) - 0.1, float(mean.max()) + 0.1), log=True),
+        layers=(*layers, Layer.cursor("Now", GUIDE, np.log10(n_releases))),
     )
 
 

@@ -26,9 +26,8 @@ from dpviz.solvers.local_clustering import (
     standard_scaled,
 )
 from dpviz.stories.charts import Curve, layers_of
-from dpviz.stories.ground_layers import NO_GROUP, box_layer
+from dpviz.stories.ground_layers import NO_GROUP
 from dpviz.stories.panel import Fact, cluster_names, number, odds
-from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View
 
 # Records that are clustered, spread evenly over the rows: Affinity Propagation keeps n x n matrices (4 s and 200 MB at
@@ -245,7 +244,7 @@ def _scene(
         x=plane.x,
         y=plane.y,
         axes_public=not plane.nonprivate,
-        layers=(*box_layer(Stage(plane, Clock(-1, ("still",))), public=run.words.box_public), points, *more),
+        layers=(*run.box_layers(plane), points, *more),
         group_names=cluster_names(n_groups),
     )
 
@@ -269,11 +268,7 @@ def score_chart(
         caption="1: the same clusters as on clean data, 0: chance. Lines are means, bands the middle 80 % of runs.",
         x=Axis(f"ε per {run.measure.radius_words}", view=(float(x[0]) - 0.05, float(x[-1]) + 0.05), log=True),
         y=Axis(name, view=(-0.1, 1.05)),
-        layers=(
-            *bands,
-            *lines,
-            Layer.cursor("Shown ε", GUIDE, np.log10(run.level)),
-        ),
+        layers=(*bands, *lines, Layer.cursor("Shown ε", GUIDE, np.log10(run.level))),
     )
 
 
@@ -326,18 +321,15 @@ def _curve(
     known = np.isfinite(y)
     low, high = (float((y - half)[known].min()), float((y + half)[known].max())) if known.any() else (0.0, 1.0)
     pad = 0.08 * max(high - low, 1e-9)
-    layers = [
-        Layer.line(title, RELEASED, x, y, size=2.0),
-        Layer.cursor("Chosen", AID, float(choice)),
-    ]
+    layers = []
     if error is not None:
         edges = np.stack([x, y - half, y + half], axis=1)[None, None]
-        layers.insert(0, Layer.from_arrays("One standard error", Kind.BANDS, RELEASED, edges, fill=0.15))
+        layers.append(Layer.from_arrays("One standard error", Kind.BANDS, RELEASED, edges, fill=0.15))
     return Plot(
         title=title,
         alt=f"{title}: {label} against {axis.label}.",
         caption=words,
         x=axis,
         y=Axis(label, view=(low - pad, high + pad)),
-        layers=tuple(layers),
+        layers=(*layers, Layer.line(title, RELEASED, x, y, size=2.0), Layer.cursor("Chosen", AID, float(choice))),
     )

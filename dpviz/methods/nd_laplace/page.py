@@ -297,22 +297,17 @@ class NDLaplacePage(MethodPage):
     def many(self) -> None:
         """Draw the chosen person's released places, run after run, around the place that only that person knows."""
         run = None if self.frame.public else self.run()
-        if run is not None and not run.n:
-            return
         backdrop = many_runs.Backdrop()
+        look: tuple[tuple[str, PointsLook], ...] = ()
         if run is not None:
-            plane = run.plane(replace(self.view, z=None))
+            if not run.n:
+                return
+            plane, look = run.plane(replace(self.view, z=None)), (("look", run.look),)
             backdrop = many_runs.Backdrop(
                 exact=run.unit[[run.record]], exact_name="Where it is", records=False, plane=plane
             )
         many_runs.many(
-            self.frame,
-            self.request,
-            self.budget,
-            self.noise,
-            self.view,
-            fields=() if run is None else (("look", run.look),),
-            stand=lambda: backdrop,
+            self.frame, self.request, self.budget, self.noise, self.view, fields=look, stand=lambda: backdrop
         )
 
     @st.fragment
@@ -351,19 +346,16 @@ class NDLaplacePage(MethodPage):
         released = run.release.points
         sample = released[clusters.clustered_rows(run.n, method)].tobytes()
         k = n_clusters if method == "kmeans" else 0
-        jobs = [
-            Job(clusters.cluster_release, (run.n, sample, method, k), n_runs=0)
-            if self.frame.public
-            else Job(clusters.compare_clusters, (sample, method, k), n_runs=0),
-            Job(clusters.parameter_curves, (released[clusters.curve_rows(run.n)].tobytes(),), n_runs=0),
-        ]
-        if not self.frame.public:
-            seed = self.noise.seed_for(self.frame.source).value
-            for level in LEVELS:
-                settings = (level / run.measure.radius, *run.settings[1:])
-                for each in METHODS:
-                    k = n_clusters if each == "kmeans" else 0
-                    jobs.append(Job(clusters.cluster_many, (settings, each, k, N_RUNS, seed), n_runs=N_RUNS))
+        curves = Job(clusters.parameter_curves, (released[clusters.curve_rows(run.n)].tobytes(),), n_runs=0)
+        if self.frame.public:
+            return [Job(clusters.cluster_release, (run.n, sample, method, k), n_runs=0), curves]
+        jobs = [Job(clusters.compare_clusters, (sample, method, k), n_runs=0), curves]
+        seed = self.noise.seed_for(self.frame.source).value
+        for level in LEVELS:
+            settings = (level / run.measure.radius, *run.settings[1:])
+            for each in METHODS:
+                k = n_clusters if each == "kmeans" else 0
+                jobs.append(Job(clusters.cluster_many, (settings, each, k, N_RUNS, seed), n_runs=N_RUNS))
         return jobs
 
     def draw_clusters(self, run: NDLaplaceRun, answer: PrivateClusters | ClustersCompared | None) -> None:
@@ -398,13 +390,11 @@ class NDLaplacePage(MethodPage):
         if max(map(len, runs.values())) < 2:
             st.caption("The first runs are on their way.")
             return
-        left, right = st.columns(2, gap="small")
-        with left:
-            ari = {method: [each.nonprivate_ari for each in known] for method, known in runs.items()}
-            self.draw_live(clusters.score_chart("Adjusted Rand index", LEVELS, ari, run), "ari", SCORE_HEIGHT)
-        with right:
-            ami = {method: [each.nonprivate_ami for each in known] for method, known in runs.items()}
-            self.draw_live(clusters.score_chart("Adjusted mutual information", LEVELS, ami, run), "ami", SCORE_HEIGHT)
+        titles = {"ari": "Adjusted Rand index", "ami": "Adjusted mutual information"}
+        for column, (key, title) in zip(st.columns(2, gap="small"), titles.items(), strict=True):
+            scores = {method: [getattr(each, f"nonprivate_{key}") for each in known] for method, known in runs.items()}
+            with column:
+                self.draw_live(clusters.score_chart(title, LEVELS, scores, run), key, SCORE_HEIGHT)
         st.caption(f"Of at most {clusters.IN_MANY} records, spread evenly, to stay fast.")
 
     def draw_curves(self, helpers: Helpers | None) -> None:
@@ -412,11 +402,10 @@ class NDLaplacePage(MethodPage):
         if helpers is None:
             st.caption("The curves are on their way.")
             return
-        all_curves = clusters.helper_charts(helpers)
-        for pair in (all_curves[:2], all_curves[2:]):
-            for column, (key, scene) in zip(st.columns(2, gap="small"), pair, strict=True):
-                with column:
-                    live(scene, key=key, height=CURVE_HEIGHT)
+        columns = [*st.columns(2, gap="small"), *st.columns(2, gap="small")]
+        for column, (key, scene) in zip(columns, clusters.helper_charts(helpers), strict=True):
+            with column:
+                live(scene, key=key, height=CURVE_HEIGHT)
         curves = helpers.curves
         st.caption(
             f"K-Means: k = {curves.by_elbow} by the elbow, {curves.by_silhouette} by the silhouette, {curves.by_gap} "

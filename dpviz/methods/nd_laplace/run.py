@@ -19,14 +19,16 @@ from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_
 from dpviz.methods.nd_laplace.charts import radius_chart
 from dpviz.methods.nd_laplace.layers import Measure, draw_layers, frames_of
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
+from dpviz.plots import Layer, Scene, Strip
 from dpviz.plots import Measure as StripMeasure
-from dpviz.plots import Scene, Strip
 from dpviz.stories.center_facts import BAND, inverse
 from dpviz.stories.glossary import meant
+from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import NOBODY, Contents, box_words, protected
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.run import Chart, Run
+from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import MARGIN, Projection, View, Words, project
 from dpviz.stories.wording import MOST_CHARACTERS, Doubt, length_words, percent
 
@@ -354,6 +356,10 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             axes.append(replace(axis, view=(-MARGIN, side + MARGIN), values=values, ends=(0.0, side)))
         matrix, corners = frozen(plane.matrix * ratio), frozen(plane.corners * ratio)
         return replace(plane, matrix=matrix, x=axes[0], y=axes[1], corners=corners)
+
+    def box_layers(self, plane: Projection) -> list[Layer]:
+        """Draw the box in a picture with one frame."""
+        return box_layer(Stage(plane, Clock(-1, ("still",))), public=self.words.box_public)
 
     def charts(self) -> tuple[Chart, ...]:
         """Return the chart below the numbers: how far points move."""

@@ -1,5 +1,7 @@
 """Source-target clustering: public places beside a secret source (Schnapp & Sabato)."""
 
+import warnings
+
 import numpy as np
 
 from dpviz.core import AuditPlan, Choices, Targets
@@ -9,7 +11,7 @@ from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import (
     PAPER,
     Params,
-    SanitiseStep,
+    SanitizeStep,
     SelectStep,
     SourceTargetRelease,
     Step,
@@ -17,7 +19,7 @@ from dpviz.methods.source_target.algorithm import (
     fit,
     guarantees,
     nonprivate_difference,
-    sanitise,
+    sanitize,
     select,
     select_centers,
     steps,
@@ -26,6 +28,17 @@ from dpviz.methods.source_target.run import SourceTargetRun
 from dpviz.methods.source_target.teaching import CHAPTER, READING
 from dpviz.solvers import best_centers
 from dpviz.stories.method import Method, Thumbnail
+
+_FORMER = {"SanitiseStep": "SanitizeStep", "sanitise": "sanitize"}
+
+
+def __getattr__(name: str) -> object:
+    """Return the object that had this name, with a DeprecationWarning."""
+    if name not in _FORMER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    words = f"{name!r} is now called {_FORMER[name]!r}. The former name will be removed."
+    warnings.warn(words, DeprecationWarning, stacklevel=2)
+    return globals()[_FORMER[name]]
 
 
 def first_aid() -> tuple[Dataset, Choices]:
@@ -72,7 +85,7 @@ __all__ = [
     "METHOD",
     "PAPER",
     "Params",
-    "SanitiseStep",
+    "SanitizeStep",
     "SelectStep",
     "SourceTargetRelease",
     "Step",
@@ -80,7 +93,7 @@ __all__ = [
     "fit",
     "guarantees",
     "nonprivate_difference",
-    "sanitise",
+    "sanitize",
     "select",
     "select_centers",
     "steps",

@@ -13,7 +13,7 @@ import numpy as np
 from dpviz.baselines.source_target_rivals import cluster_targets, private_kmeans_points
 from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
 from dpviz.methods.source_target import algorithm
-from dpviz.methods.source_target.algorithm import Params, SanitiseStep, SourceTargetRelease
+from dpviz.methods.source_target.algorithm import Params, SanitizeStep, SourceTargetRelease
 from dpviz.plots import PUBLIC, RELEASED, SECRET, UNRELEASED, WRONG, Audience, Axis, Ink, Kind, Layer, Plot, Scene
 from dpviz.solvers import best_centers, nearest_distance, select_centers
 from dpviz.stories.charts import Curve, layers_of
@@ -31,7 +31,7 @@ CLUSTER_T, FLOOR = 3, 4
 BAND = (10.0, 90.0)
 
 
-def count_chart(release: SourceTargetRelease, step: SanitiseStep, refused: Labels) -> Scene:
+def count_chart(release: SourceTargetRelease, step: SanitizeStep, refused: Labels) -> Scene:
     """Return the noisy counts of the cells, the largest first, beside the threshold; those refused are secret."""
     assert release.noisy_counts is not None
     assert release.threshold is not None
@@ -57,7 +57,7 @@ def _bars(name: str, ink: Ink, heights: FloatArray, first: int) -> Layer:
     return Layer.from_arrays(name, Kind.BARS, ink, rect, fill=0.8)
 
 
-def bound_chart(step: SanitiseStep, coreset_radius: float, nonprivate_difference: float) -> Scene:
+def bound_chart(step: SanitizeStep, coreset_radius: float, nonprivate_difference: float) -> Scene:
     """Return the parts of the data-dependent bound beside the measured difference, in diameters: curator only."""
     lanes = {
         "S′ instead of S, measured": nonprivate_difference,
@@ -133,8 +133,8 @@ def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed
         rng = np.random.default_rng([seed, run])
         nna, nas, kmeans = rng.spawn(N_PRIVATE)
         in_place = (
-            algorithm.sanitise(source, box, replace(params, method="nna"), rng=nna).released_points,
-            algorithm.sanitise(source, box, replace(params, method="nas"), rng=nas).released_points,
+            algorithm.sanitize(source, box, replace(params, method="nna"), rng=nna).released_points,
+            algorithm.sanitize(source, box, replace(params, method="nas"), rng=nas).released_points,
             private_kmeans_points(source, ball, epsilon=params.epsilon, rho=params.rho, rng=kmeans).centers,
         )
         for row, points in enumerate(in_place):

@@ -7,7 +7,7 @@ import numpy as np
 
 from dpviz.core import AnyArray, ByteArray, FloatArray, Labels, Points
 from dpviz.data import Nouns
-from dpviz.methods.source_target.algorithm import SanitiseStep, SourceTargetRelease
+from dpviz.methods.source_target.algorithm import SanitizeStep, SourceTargetRelease
 from dpviz.plots import AID, PUBLIC, REFUSED, RELEASED, SECRET, SECRET_NOISE, WRONG, Ink, Kind, Layer, rows_at
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
 from dpviz.stories.panel import counted, number
@@ -87,7 +87,7 @@ def given_layers(
 def average_layers(
     unit: Points,
     targets: Points,
-    step: SanitiseStep,
+    step: SanitizeStep,
     refused: Labels,
     borders: FloatArray | None,
     words: Words,
@@ -139,7 +139,7 @@ def average_layers(
 
 def release_layers(
     targets: Points,
-    step: SanitiseStep,
+    step: SanitizeStep,
     refused: Labels,
     release: SourceTargetRelease,
     words: Words,

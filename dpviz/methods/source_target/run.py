@@ -27,7 +27,7 @@ from dpviz.data import NEUTRAL
 from dpviz.methods.source_target import layers
 from dpviz.methods.source_target.algorithm import (
     Params,
-    SanitiseStep,
+    SanitizeStep,
     SourceTargetRelease,
     Step,
     guarantees,
@@ -169,10 +169,10 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return np.asarray(distances), np.asarray(servers, dtype=np.intp)
 
     @property
-    def step(self) -> SanitiseStep:
+    def step(self) -> SanitizeStep:
         """The first step. Only those of its arrays are public that the release also has."""
         step = self.steps[0]
-        assert isinstance(step, SanitiseStep)
+        assert isinstance(step, SanitizeStep)
         return step
 
     @property

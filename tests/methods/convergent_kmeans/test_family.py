@@ -22,17 +22,13 @@ from dpviz.stories.ground_layers import MOST_COLORED, MOST_DRAWN, NO_GROUP, WIDE
 from dpviz.stories.panel import ceiled, times
 from dpviz.stories.spending import adjacency_of, list_spending
 from dpviz.stories.view import project
-from tests.stories.marks import NOISY, SETTINGS, brute_labels, by_hand, chart_of, named, same, shown
+from tests.stories.marks import NOISY, SETTINGS, brute_cost, brute_labels, by_hand, chart_of, named, same, shown
 
 NAMES = sorted(set(CATALOGUE) & set(METHODS))
 PRIVATE = sorted(set(CATALOGUE) & set(METHODS) - {"lloyd"})
 # The others have the default picture of released centers.
 PICTURED = [name for name in NAMES if issubclass(RUNS[name], FamilyRun | EUGkMRun)]
 ADJACENCIES = ("add_remove", "replace")
-
-
-def brute_cost(unit, centers):
-    return float(((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).min(axis=1).mean())
 
 
 @pytest.mark.parametrize("name", PICTURED)
@@ -149,32 +145,30 @@ def test_hardly_any_records_and_many_clusters_are_drawn(tell_family, show, name,
             assert "nan" not in text
 
 
+def run_of(name, points, high, n_clusters):
+    """Run a method on `points` (n, d) in [0, high]^d."""
+    method, box, kind = CATALOGUE[name], Box.cube(0.0, high, points.shape[1]), RUNS[name]
+    words = Words("w", box, ("f",) * box.d, ("",) * box.d)
+    params = method.Params(n_clusters=n_clusters, start_seed=1)
+    result = method.fit(points, box, params, rng=np.random.default_rng(0))
+    return kind.from_result(result, params, points, words, kind.find_reference(points, words, result, params))
+
+
 @pytest.mark.parametrize("name", PICTURED)
 def test_equal_records_on_the_wall_are_drawn(name):
-    method, box = CATALOGUE[name], Box.cube(0.0, 1.0, 2)
-    points, words = np.ones((50, 2)), Words("wall", box, ("a", "b"), ("", ""))
-    params = method.Params(n_clusters=6, start_seed=1)
-    result = method.fit(points, box, params, rng=np.random.default_rng(0))
-    kind = RUNS[name]
-    told = kind.from_result(result, params, points, words, kind.find_reference(points, words, result, params))
+    told = run_of(name, np.ones((50, 2)), 1.0, 6)
     assert pack(told.draw_scene(View(), rng=np.random.default_rng(0)))
     assert pack(chart_of(told, "cost"))
 
 
 @pytest.mark.parametrize("name", PICTURED)
 def test_a_photograph_is_recolored(name):
-    method, box = CATALOGUE[name], Box.cube(0.0, 255.0, 3)
     points = np.random.default_rng(0).integers(0, 256, (6 * 5, 3)).astype(float)
-    words = Words("photograph", box, ("red", "green", "blue"), ("", "", ""))
-    params = method.Params(n_clusters=3, start_seed=1)
-    result = method.fit(points, box, params, rng=np.random.default_rng(0))
-    kind = RUNS[name]
-    told = kind.from_result(result, params, points, words, kind.find_reference(points, words, result, params))
-    image = told.recolored((6, 5, 3))
+    told = run_of(name, points, 255.0, 3)
+    image, centers = told.recolored((6, 5, 3)), told.release.centers
     assert image.shape == (6, 5, 3)
     assert image.dtype == np.uint8
-    nearest = brute_labels(points, result.release.centers)
-    assert np.array_equal(image.reshape(-1, 3), np.clip(np.rint(result.release.centers), 0, 255)[nearest])
+    assert np.array_equal(image.reshape(-1, 3), np.clip(np.rint(centers), 0, 255)[brute_labels(points, centers)])
 
 
 @pytest.mark.parametrize("name", PICTURED)
@@ -317,11 +311,7 @@ def test_the_grid_is_shaded_by_its_counts(tell_family, show, d, view):
     else:
         noisy, exact = noisy[None], exact[None]
     highest = np.abs(noisy).max()
-    for name, counts, frame in (
-        ("exact count", exact, 1),
-        ("noisy count", noisy, 2),
-        ("count below zero", -noisy, 2),
-    ):
+    for name, counts, frame in (("exact count", exact, 1), ("noisy count", noisy, 2), ("count below zero", -noisy, 2)):
         layer = layers[name]
         wanted = 255 * np.sqrt(np.clip(counts / highest, 0, 1))
         found = shown(layer, frame, "value")[0].astype(float)
@@ -420,10 +410,8 @@ def test_the_others_spend_at_once_or_by_rounds(tell_family):
     for name, purpose in (("eugkm", "Cells"), ("gupt", "Mean of the blocks")):
         even = {"grid": "even"} if name == "eugkm" else {}
         rows = list_spending(tell_family(name, epsilon=2.0, **even).result)
-        assert [(row.column, row.purpose, row.n_clusters) for row in rows] == [
-            (1, purpose, 1),
-            (0, "Number of records", 1),
-        ]
+        kinds = [(row.column, row.purpose, row.n_clusters) for row in rows]
+        assert kinds == [(1, purpose, 1), (0, "Number of records", 1)]
         assert [row.epsilon for row in rows] == pytest.approx([1.96, 0.04])
         public = list_spending(tell_family(name, epsilon=2.0, n_public=300, **even).result)
         assert [(row.column, row.epsilon) for row in public] == [(1, pytest.approx(2.0))]

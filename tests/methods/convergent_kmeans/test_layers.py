@@ -8,16 +8,14 @@ import pytest
 from dpviz.plots import Audience, Kind
 from dpviz.stories import View
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
+from tests.stories.marks import ROUNDING, SETTINGS, brute_labels, by_hand, named
+from tests.stories.marks import shown as shown_array
 
-ROUNDING = 1e-12  # box units; lengths are added up in another order
 PHASES = ("assign", "mean", "zone", "sample")
 AFTER = {"mean": ("mean", "zone", "sample"), "zone": ("zone", "sample"), "sample": ("sample",)}
 DRAWN = {  # layer -> array -> (field of the step, phases that show it)
     "true average": {"xy": ("nonprivate_mean", AFTER["mean"])},
-    "exact move": {
-        "tail": ("previous_centers", AFTER["mean"]),
-        "head": ("nonprivate_mean", AFTER["mean"]),
-    },
+    "exact move": {"tail": ("previous_centers", AFTER["mean"]), "head": ("nonprivate_mean", AFTER["mean"])},
     "convergent zone": {"center": ("zone_mean", AFTER["zone"]), "radius": ("convergent_radius", AFTER["zone"])},
     "sampling zone": {"center": ("zone_center", AFTER["zone"]), "radius": ("zone_radius", AFTER["zone"])},
     "controller": {"xy": ("controller", AFTER["zone"])},
@@ -33,30 +31,19 @@ NOISE = {
 }
 
 
-def by_hand(values, view, d):
-    """Project box units; a single feature lies on the strip's middle."""
-    if d == 1:
-        return np.stack([values[..., 0], np.full(values.shape[:-1], 0.5)], axis=-1)
-    return values[..., [view.x, view.y]]
-
-
 def frame(step, phase):
     return 1 + 4 * step + PHASES.index(phase)
 
 
 def shown(layer, at, name):
-    """Return the values of an array in a frame, None if the layer is hidden."""
-    row = layer.rows[at]
+    """Return the values of an array in a frame, or one end of its threads; None if the layer is hidden."""
     if layer.kind is Kind.SEGMENTS and name in ENDS:
-        return None if row < 0 else layer.arrays["ends"][row][:, ENDS[name]]
-    return None if row < 0 else layer.arrays[name][row]
+        ends = shown_array(layer, at, "ends")
+        return None if ends is None else ends[:, ENDS[name]]
+    return shown_array(layer, at, name)
 
 
-def named(drawn):
-    return {layer.name: layer for layer in drawn.layers}
-
-
-@pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (5, View()), (5, View(4, 2))])
+@pytest.mark.parametrize(("d", "view"), SETTINGS)
 def test_every_mark_stands_where_its_step_was(tell, show, options, d, view):
     told = tell(d, **options)
     layers = named(show(told, view))
@@ -124,10 +111,6 @@ def test_circles_keep_their_radius_in_every_view(tell, show, view):
     assert np.array_equal(layers["sampling zone"].arrays["radius"], radii)
     reach = np.stack([step.convergent_radius for step in told.result.trace])
     assert layers["convergent zone"].arrays["radius"] == pytest.approx(reach, rel=0, abs=ROUNDING)
-
-
-def brute_labels(unit, centers):
-    return ((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

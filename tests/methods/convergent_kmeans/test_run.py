@@ -16,12 +16,7 @@ from dpviz.stories.centers import Blur, Placement
 from dpviz.stories.label import both_limits, label_of
 from dpviz.stories.panel import number, odds, times
 from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
-from tests.stories.marks import chart_of
-
-
-def brute_cost(unit, centers):
-    """Return the mean squared distance to the nearest center, record by record."""
-    return float(((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).min(axis=1).mean())
+from tests.stories.marks import brute_cost, brute_labels, chart_of
 
 
 def brute_off(told):
@@ -36,7 +31,7 @@ def brute_lloyd(unit, centers):
     """Return the cost of the start and after each iteration of Lloyd's algorithm, record by record."""
     costs, before = [brute_cost(unit, centers)], None
     while True:
-        labels = ((unit[:, None, :] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
+        labels = brute_labels(unit, centers)
         if before is not None and (labels == before).all():
             return costs
         centers = np.array(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpviz.methods.dpm.algorithm import Shares
 from dpviz.methods.dpm.algorithm.plan import PUBLISHED_SHARES
-from dpviz.methods.dpm.page import LEAST, rebalanced, scaled
+from dpviz.methods.dpm.page import LEAST, divide, rebalanced
 
 PAPER = dataclasses.asdict(PUBLISHED_SHARES)
 NAMES = tuple(PAPER)
@@ -17,7 +17,7 @@ NAMES = tuple(PAPER)
 
 @st.composite
 def shares(draw):
-    return scaled({name: draw(st.floats(LEAST, 0.97)) for name in NAMES})
+    return divide({name: draw(st.floats(LEAST, 0.97)) for name in NAMES}, 1.0)
 
 
 def check(found):
@@ -60,4 +60,4 @@ def test_the_papers_own_numbers():
 
 @given(st.lists(st.floats(LEAST, 0.97), min_size=4, max_size=4))
 def test_what_a_link_says_is_scaled(given_shares):
-    check(scaled(dict(zip(NAMES, given_shares, strict=True))))
+    check(divide(dict(zip(NAMES, given_shares, strict=True)), 1.0))

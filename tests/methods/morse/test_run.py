@@ -101,7 +101,7 @@ def test_contours_lie_at_their_level():
     plane = project(View(), run.words, run.unit)
     density = land.marginal(run.result.release.mixture, plane)
     ground = land.relief(density, plane)
-    levels = land.contour_levels()
+    levels = land.CONTOURS
     steepest = np.abs(np.linalg.eigvalsh(density.hessian(land.lattice(plane, land.CELLS).reshape(-1, 2)))).max()
     for level, curve in zip(levels, land.contours(ground, levels, plane), strict=True):
         points = curve[np.isfinite(curve[:, 0])]

@@ -28,7 +28,7 @@ each axis, and removing it shifts the gaps of one axis against the gaps of anoth
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -150,7 +150,7 @@ class Plan:
 
         CHANCE sqrt(n~), for records of one smooth cluster leave gaps so deep by chance, and GAP_SCALES of its noise.
         """
-        chance = CHANCE * np.sqrt(np.maximum(np.asarray(noisy_counts, dtype=np.float64), 1.0))
+        chance = CHANCE * np.sqrt(np.maximum(noisy_counts, 1.0))
         return np.asarray(chance + GAP_SCALES / self.gap_epsilons[level])
 
 
@@ -198,11 +198,8 @@ def shares_for(n_records: float, epsilon: float, d: int) -> Shares:
     records = max(n_records * min(epsilon, 1.0), FEW)
     few = WIDE_SHARES if d >= WIDE else FEW_SHARES
     way = min(math.log(records / FEW) / math.log(MANY / FEW), 1.0)
-
-    def between(name: str) -> float:
-        return (1.0 - way) * float(getattr(few, name)) + way * float(getattr(MANY_SHARES, name))
-
-    return Shares(between("interval"), between("counts"), between("splits"), between("averages"))
+    pairs = zip(astuple(few), astuple(MANY_SHARES), strict=True)
+    return Shares(*((1.0 - way) * one + way * other for one, other in pairs))
 
 
 def delta_for(n_records: ArrayLike) -> FloatArray:
@@ -235,8 +232,10 @@ def make_plan(
         event = count_event("number of records", PLAN_SHARE * epsilon, Purpose.SIZE, 0)
         size = float(laplace(np.float64(n), scale=event.scale, rng=size_rng))
         epsilon, events = (1.0 - PLAN_SHARE) * epsilon, (event,)
-    depth = n_levels if n_levels is not None else levels_for(size or 0.0, epsilon)
-    free = n_levels if n_levels is not None else free_levels_for(size or 0.0, epsilon)
+    if n_levels is None:
+        depth, free = levels_for(size or 0.0, epsilon), free_levels_for(size or 0.0, epsilon)
+    else:
+        depth = free = n_levels
     free = free if published else max(free, LEAST_FREE)
     parts = shares or shares_for(size or 0.0, epsilon, d)
     for_gaps = 0.0 if published else GAP_SHARE * parts.counts

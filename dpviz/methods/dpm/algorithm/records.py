@@ -297,7 +297,13 @@ class HeldRecords(TreeRecords):
 
     def gap_counts(self, axes: Indices, thresholds: Places) -> NDArray[np.int64]:
         """Sort all places of an axis at once."""
-        return held_gap_counts(self.places, axes, thresholds)
+        counts = np.zeros(thresholds.size, dtype=np.int64)
+        # One axis after the other: a copy of all places would be half the data again.
+        for axis in axes:
+            gaps = np.diff(np.sort(self.places[axis]))
+            gaps.sort()
+            counts += np.searchsorted(gaps, thresholds, side="right")
+        return counts
 
     def begin(self, candidates: SplitCandidates) -> None:
         """Keep the bins instead of the places, which take twice as much."""
@@ -382,17 +388,6 @@ class StreamedRecords(TreeRecords):
 def records_of(points: Points | Chunks, box: Box) -> TreeRecords:
     """Take records as they come. Raises ValueError for bad points or chunks."""
     return StreamedRecords(points, box) if isinstance(points, Chunks) else HeldRecords(points, box)
-
-
-def held_gap_counts(places: Places, axes: Indices, thresholds: Places) -> NDArray[np.int64]:
-    """Return the result of `Records.gap_counts` for `places` (d, n) in memory."""
-    counts = np.zeros(thresholds.size, dtype=np.int64)
-    # One axis after the other: a copy of all places would be half the data again.
-    for axis in axes:
-        gaps = np.diff(np.sort(places[axis]))
-        gaps.sort()
-        counts += np.searchsorted(gaps, thresholds, side="right")
-    return counts
 
 
 class _Route:

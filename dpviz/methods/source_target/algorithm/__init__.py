@@ -11,7 +11,7 @@ Delta_t -> nonprivate_delta_t, Lambda -> noise_bound.
 NAS releases the noisy mean of the t nearest records of each target. NNA releases a noisy mean of each target's cell of
 records if the noisy count reaches a threshold. `budget` proves the guarantees, which are about S, under adding or
 removing one record. No error depends on S. `steps` first yields the release of S', which is quick, and then the
-selection, which is slower; `sanitise` and `select` are these two parts alone.
+selection, which is slower; `sanitize` and `select` are these two parts alone.
 """
 
 import math
@@ -71,7 +71,7 @@ __all__ = [
     "PAPER",
     "TITLE",
     "Params",
-    "SanitiseStep",
+    "SanitizeStep",
     "SelectStep",
     "SourceTargetRelease",
     "Step",
@@ -79,7 +79,7 @@ __all__ = [
     "fit",
     "guarantees",
     "nonprivate_difference",
-    "sanitise",
+    "sanitize",
     "select",
     "select_centers",
     "steps",
@@ -200,7 +200,7 @@ class SourceTargetStep(CoreStep):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SanitiseStep(SourceTargetStep):
+class SanitizeStep(SourceTargetStep):
     """Steps from S to S'. `released_*`, `origins`, and public fields may be published; the rest is curator only.
 
     r representatives of the targets; points are in data units, distances in diameters of the ball.
@@ -290,19 +290,19 @@ def fit(
     box's dimension.
     """
     check_arguments(box, params, Params, rng, fit, points)
-    sanitised, chosen = steps(points, box, params, rng=rng)
-    assert isinstance(sanitised, SanitiseStep)
+    sanitized, chosen = steps(points, box, params, rng=rng)
+    assert isinstance(sanitized, SanitizeStep)
     assert isinstance(chosen, SelectStep)
     release = SourceTargetRelease(
-        centers=sanitised.released_points,
-        noisy_counts=sanitised.released_counts,
+        centers=sanitized.released_points,
+        noisy_counts=sanitized.released_counts,
         selected=chosen.selected,
-        origins=sanitised.origins,
-        scale=sanitised.scale,
-        threshold=sanitised.threshold,
+        origins=sanitized.origins,
+        scale=sanitized.scale,
+        threshold=sanitized.threshold,
     )
-    guarantee = guarantee_of(_scheme(params, sanitised.n_averages), sanitised.events)
-    return Result(release, (sanitised, chosen), sanitised.events, trusting(guarantee, points))
+    guarantee = guarantee_of(_scheme(params, sanitized.n_averages), sanitized.events)
+    return Result(release, (sanitized, chosen), sanitized.events, trusting(guarantee, points))
 
 
 def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
@@ -325,14 +325,14 @@ def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[SourceTargetStep]:
-    """Yield the `SanitiseStep`, then the `SelectStep`."""
+    """Yield the `SanitizeStep`, then the `SelectStep`."""
     noise_rng, select_rng = rng.spawn(2)
-    sanitised = sanitise(points, box, params, rng=noise_rng)
-    yield sanitised
-    yield SelectStep(select(sanitised.released_points, params, rng=select_rng))
+    sanitized = sanitize(points, box, params, rng=noise_rng)
+    yield sanitized
+    yield SelectStep(select(sanitized.released_points, params, rng=select_rng))
 
 
-def sanitise(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> SanitiseStep:
+def sanitize(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> SanitizeStep:
     """Replace the records `points` (m, d) by S'; of the result only `released_*` may be published.
 
     Raises ValueError like `fit`, for public values or if there are no records; never for the values of records.
@@ -404,7 +404,7 @@ def _noisy(value: FloatArray, scheme: SourceTargetScheme, rng: np.random.Generat
     return gaussian(value, sigma=scale, rng=rng)
 
 
-def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
+def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitizeStep:
     """Release s'_x = c_x + noise for each representative x (algorithm 1)."""
     source, core, ball, scheme, params = problem.source, problem.core, problem.ball, problem.scheme, problem.params
     # NAS refuses chunks.
@@ -416,7 +416,7 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     delta_t = (
         float((core.weights * nearest.nonprivate_distances).sum() / core.weights.sum()) if enough else float("nan")
     )
-    return SanitiseStep(
+    return SanitizeStep(
         events=events_of(scheme),
         method="nas",
         ball=ball,
@@ -440,7 +440,7 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     )
 
 
-def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
+def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitizeStep:
     """Release noisy sum over noisy count of each cell whose noisy count reaches the threshold (algorithm 2).
 
     A ratio is projected into the ball, which contains the exact average. This is post-processing.
@@ -459,7 +459,7 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitiseStep:
     filled = cells.nonprivate_counts > 0
     means = np.full_like(averages, np.nan)
     means[filled] = ball.from_unit(cells.nonprivate_sums[filled] / cells.nonprivate_counts[filled, None])
-    return SanitiseStep(
+    return SanitizeStep(
         events=events_of(scheme),
         method="nna",
         ball=ball,

@@ -55,19 +55,14 @@ def test_level_epsilons_are_the_best_for_halving_subsets():
     assert (cost <= (2.0 ** np.arange(8) / others).sum(axis=1)).all()
 
 
+def plan_of(epsilon, n_levels, n_public, *, published):
+    budget = {"epsilon": epsilon, "delta": 1e-6, "n_levels": n_levels, "shares": None, "n_public": n_public}
+    return make_plan(5000, 2, **budget, published=published, rng=np.random.default_rng(0))
+
+
 def test_the_plan_divides_epsilon_and_delta():
     for epsilon, published, depth, size in itertools.product(EPSILONS, (True, False), (None, 1, 6), (None, 5000)):
-        plan = make_plan(
-            5000,
-            2,
-            epsilon=epsilon,
-            delta=1e-6,
-            n_levels=depth,
-            shares=None,
-            n_public=size,
-            published=published,
-            rng=np.random.default_rng(0),
-        )
+        plan = plan_of(epsilon, depth, size, published=published)
         before = pure_epsilon(plan.events[:-1], Adjacency.ADD_REMOVE)  # the number of records, without the root
         levels = (*plan.count_epsilons, *plan.gap_epsilons, *plan.split_epsilons)
         parts = (before, plan.interval_epsilon, *levels, plan.averages.epsilon)
@@ -322,17 +317,7 @@ def test_sums_of_a_narrow_leaf_round_by_no_more_than_secret_noise_allows_for(cop
 @pytest.mark.parametrize("levels", [1, 2, 5])
 def test_what_a_cut_needs_is_measured_by_the_noise_of_its_own_level(levels):
     """Sides of level i are counted with the noise of level i + 1's counts, and gaps with that of level i's gaps."""
-    plan = make_plan(
-        5000,
-        2,
-        epsilon=1.0,
-        delta=1e-6,
-        n_levels=levels,
-        shares=None,
-        n_public=5000,
-        published=False,
-        rng=np.random.default_rng(0),
-    )
+    plan = plan_of(1.0, levels, 5000, published=False)
     points, box = uniform(2)
     trace = fit(points, box, Params(n_levels=levels, epsilon=1e4), rng=np.random.default_rng(0)).trace
     for level in range(levels):

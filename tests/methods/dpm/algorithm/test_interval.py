@@ -94,7 +94,7 @@ def test_the_repaired_estimator_keeps_its_promise_there():
     assert other[coarse].sum() > 0.95
 
 
-def neighbours_change(points, thresholds, of=slow_excess):
+def measure_change(points, thresholds, of=slow_excess):
     """The largest change over all records taken out: of the signed excess, which bounds that of the utility."""
     full = of(points, thresholds)
     others = (np.delete(points, i, axis=0) for i in range(len(points)))
@@ -108,7 +108,7 @@ def test_the_sensitivity_holds_for_every_small_set(d):
     places = list(itertools.product(range(4), repeat=d))
     for n in range(1, 6 - d):
         for rows in itertools.combinations_with_replacement(places, n):
-            worst = max(worst, neighbours_change(np.array(rows), np.arange(-1, 5)))
+            worst = max(worst, measure_change(np.array(rows), np.arange(-1, 5)))
     assert worst <= gap_sensitivity(d) + 1e-12
     assert worst == pytest.approx(gap_sensitivity(d))
 
@@ -117,7 +117,7 @@ def test_the_sensitivity_holds_for_every_small_set(d):
 def test_the_sensitivity_is_attained(d):
     """Evenly spaced records, the same on every axis: the one in the middle takes two gaps of every axis with it."""
     points = np.repeat(np.arange(21)[:, None], d, axis=1)
-    assert neighbours_change(points, [1], of=slow_utility) == pytest.approx(gap_sensitivity(d))
+    assert measure_change(points, [1], of=slow_utility) == pytest.approx(gap_sensitivity(d))
     assert gap_sensitivity(d) == pytest.approx(1.35 * d)
 
 
@@ -130,7 +130,7 @@ def test_the_sensitivity_is_attained(d):
 def test_no_worse_neighbour_is_found(rows, far):
     points = np.array(rows)
     thresholds = np.concatenate([np.arange(-1, 14), [far]])
-    assert neighbours_change(points, thresholds) <= gap_sensitivity(points.shape[1]) + 1e-12
+    assert measure_change(points, thresholds) <= gap_sensitivity(points.shape[1]) + 1e-12
 
 
 def test_climbing_finds_no_worse_neighbour_and_finds_the_published_ones():

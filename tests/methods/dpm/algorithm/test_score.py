@@ -113,7 +113,7 @@ def worst_change(noisy_count, largest, **options):
 
 @pytest.mark.parametrize(("t", "q"), [(0.3, 1 / 12), (0.9, 0.2), (0.5, 0.24), (1.0, 0.1)])
 @pytest.mark.parametrize("noisy_count", [0.2, 0.7, 1.0, 2.3, 4.0, 30.0])
-def test_no_neighbour_moves_a_score_further_than_its_sensitivity(noisy_count, t, q):
+def test_no_neighbor_moves_a_score_further_than_its_sensitivity(noisy_count, t, q):
     bound = unit_sensitivity(t=t, q=q, emptiness_weight=WEIGHT) / max(noisy_count, 1.0)
     assert worst_change(noisy_count, 4, t=t, q=q) <= bound * (1 + 1e-12)
 

@@ -117,23 +117,16 @@ def test_without_noise_the_size_has_the_percentile_nearest_to_the_target():
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_units_do_not_matter(d, seed):
-    """The same records in [0, 1] and in [-100, 100]: the same tree, the same clusters, for one seed."""
-    unit = np.random.default_rng(d).beta(0.5, 0.5, (3000, d))
-    one = run(unit, Box.cube(0.0, 1.0, d), seed=seed, epsilon=2.0)
-    other = run(200 * unit - 100, Box.cube(-100.0, 100.0, d), seed=seed, epsilon=2.0)
+@pytest.mark.parametrize("box", [*(Box.cube(-100.0, 100.0, d) for d in (1, 2, 5)), Box([0, 0], [1000, 0.001])])
+def test_units_do_not_matter(box, seed):
+    """The same records in [0, 1] and in another box: the same tree, the same clusters, for one seed."""
+    unit = np.random.default_rng(box.d).beta(0.5, 0.5, (3000, box.d))
+    one = run(unit, Box.cube(0.0, 1.0, box.d), seed=seed, epsilon=2.0)
+    other = run(box.from_unit(unit), box, seed=seed, epsilon=2.0)
     assert np.array_equal(one.trace[-1].nonprivate_labels, other.trace[-1].nonprivate_labels)
     assert len(set(one.trace[-1].nonprivate_labels)) > 1
-    np.testing.assert_allclose(other.release.centers, 200 * one.release.centers - 100, atol=1e-6)
+    np.testing.assert_allclose(box.to_unit(other.release.centers), one.release.centers, atol=1e-8)
     np.testing.assert_array_equal(one.release.noisy_counts, other.release.noisy_counts)
-
-
-def test_axes_of_different_units_are_measured_in_their_own():
-    unit = np.random.default_rng(0).beta(0.5, 0.5, (3000, 2))
-    one = run(unit, Box.cube(0.0, 1.0, 2))
-    other = run(unit * [1000, 0.001], Box([0, 0], [1000, 0.001]))
-    assert np.array_equal(one.trace[-1].nonprivate_labels, other.trace[-1].nonprivate_labels)
 
 
 def test_the_published_one_depends_on_units():
@@ -223,16 +216,13 @@ def test_all_records_in_one_place_are_one_cluster_or_empty_cells():
     result = run(np.full((5000, 2), 0.3), box, epsilon=math.inf, delta=1e-5)
     assert len(result.release.centers) == 1
     np.testing.assert_allclose(result.release.centers, [[0.3, 0.3]])
-    assert {split.outcome for step in result.trace[1:-1] for split in step.splits} <= {
-        LEFT_SMALL,
-        RIGHT_SMALL,
-        BOTH_SMALL,
-    }
+    outcomes = {split.outcome for step in result.trace[1:-1] for split in step.splits}
+    assert outcomes <= {LEFT_SMALL, RIGHT_SMALL, BOTH_SMALL}
 
 
 def test_refusals_say_why():
     points, _, box = blobs(20_000, 2, 16)
-    outcomes = {}
+    outcomes = set()
     for seed in range(10):
         for step in run(points, box, seed=seed, epsilon=0.1, n_levels=5).trace[1:-1]:
             for split in step.splits:
@@ -240,20 +230,22 @@ def test_refusals_say_why():
                 expected = {(0, 0): SPLIT, (1, 0): LEFT_SMALL, (0, 1): RIGHT_SMALL, (1, 1): BOTH_SMALL}
                 one = NO_GAP if math.isinf(split.needed) else expected[int(small[0]), int(small[1])]
                 assert split.outcome == one
-                outcomes[split.outcome] = True
-    assert {SPLIT, NO_GAP, LEFT_SMALL, RIGHT_SMALL} <= set(outcomes)
+                outcomes.add(split.outcome)
+    assert {SPLIT, NO_GAP, LEFT_SMALL, RIGHT_SMALL} <= outcomes
+
+
+def fix_interval(monkeypatch, fractions):
+    """Let every run have intervals of `fractions` (d,)."""
+    real = algorithm.repaired_interval
+    fixed = lambda *args, **options: dataclasses.replace(real(*args, **options), fractions=fractions)  # noqa: E731
+    monkeypatch.setattr(algorithm, "repaired_interval", fixed)
 
 
 @pytest.mark.parametrize("fraction", [1 / 16, 1 / 12.3])
 def test_the_side_of_a_record_follows_from_the_released_cut_and_the_record(monkeypatch, fraction):
     """Records stand on every wall that can be, next to it by one bit and by one place, and in the bins beside it."""
-    d, whole_interval = 3, algorithm.repaired_interval
-
-    def fixed(*args, **options):
-        found = whole_interval(*args, **options)
-        return dataclasses.replace(found, fractions=np.full(d, fraction))
-
-    monkeypatch.setattr(algorithm, "repaired_interval", fixed)
+    d = 3
+    fix_interval(monkeypatch, np.full(d, fraction))
     walls = SplitCandidates.from_fractions(np.full(d, fraction)).positions[0]
     moves = np.array([0.0, 1.0, 2.0, 0.1 * fraction * RESOLUTION, 0.4 * fraction * RESOLUTION]) / RESOLUTION
     near = np.concatenate([walls + each for each in (*moves, *-moves)])
@@ -279,19 +271,14 @@ def test_the_side_of_a_record_follows_from_the_released_cut_and_the_record(monke
 
 def test_no_record_lies_beyond_the_reach_of_its_average_in_exact_arithmetic(monkeypatch):
     """A wall between two places rounds to one of them, so that a record can lie outside its cell by a few bits."""
-    fraction, whole_interval = 1 / 12.3, algorithm.repaired_interval
-    monkeypatch.setattr(
-        algorithm,
-        "repaired_interval",
-        lambda *args, **options: dataclasses.replace(whole_interval(*args, **options), fractions=np.array([fraction])),
-    )
+    fraction = 1 / 12.3
+    fix_interval(monkeypatch, np.array([fraction]))
     walls = SplitCandidates.from_fractions(np.array([fraction])).positions[0]
     near = [
         walls,
         np.nextafter(walls, 0.0),
         np.nextafter(walls, 1.0),
-        walls + 0.5 / RESOLUTION,
-        walls - 0.5 / RESOLUTION,
+        *(walls + each / RESOLUTION for each in (0.5, -0.5)),
     ]
     blobs = np.random.default_rng(0).normal(np.repeat([0.1, 0.35, 0.6, 0.9], 1000), 0.01)
     points = np.clip(np.concatenate([*near, blobs]), 0.0, 1.0)
@@ -337,18 +324,8 @@ def test_nothing_exact_is_released():
 
 
 def test_parameters_are_checked():
-    for bad in (
-        {"t": 0.1},
-        {"q": 0.2},
-        {"n_levels": 0},
-        {"n_levels": 21},
-        {"delta": 0.0},
-        {"delta": 1.0},
-        {"n_public": -1},
-    ):
+    bad = [("t", 0.1), ("q", 0.2), ("n_levels", 0), ("n_levels", 21), ("delta", 0.0), ("delta", 1.0), ("n_public", -1)]
+    for name, value in (*bad, ("epsilon", 0.0), ("calibration", "tight"), ("emptiness_weight", -1.0)):
         with pytest.raises(ValueError, match="must"):
-            Params(**bad)
-    for bad in ({"epsilon": 0.0}, {"calibration": "tight"}, {"emptiness_weight": -1.0}):
-        with pytest.raises(ValueError, match="must"):
-            Params(**bad)
+            Params(**{name: value})
     assert Params(shares=Shares(0.1, 0.2, 0.3, 0.4)).shares.averages == 0.4

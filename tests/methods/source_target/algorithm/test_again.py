@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpviz.core import Ball, Box, frozen
-from dpviz.methods.source_target.algorithm import Params, averages, fit, sanitise
+from dpviz.methods.source_target.algorithm import Params, averages, fit, sanitize
 
 BOX = Box.cube(0.0, 1.0, 2)
 
@@ -27,9 +27,9 @@ def test_another_budget_searches_nothing_anew_and_finds_the_same(method, searche
     rng = np.random.default_rng(0)
     points, targets = frozen(rng.random((300, 2))), rng.random((20, 2))
     for epsilon in (0.5, 1.0, 3.0):
-        kept = sanitise(points, BOX, params(method, epsilon, targets), rng=np.random.default_rng(1))
+        kept = sanitize(points, BOX, params(method, epsilon, targets), rng=np.random.default_rng(1))
     assert len(searches) == 1
-    anew = sanitise(points.copy(), BOX, params(method, 3.0, targets), rng=np.random.default_rng(1))
+    anew = sanitize(points.copy(), BOX, params(method, 3.0, targets), rng=np.random.default_rng(1))
     assert len(searches) == 2
     for name in ("released_points", "origins", "noisy_averages", "nonprivate_averages", "nonprivate_source"):
         assert np.array_equal(getattr(kept, name), getattr(anew, name), equal_nan=True)
@@ -39,7 +39,7 @@ def test_another_budget_searches_nothing_anew_and_finds_the_same(method, searche
 def test_whatever_the_averages_depend_on_is_looked_at_again(method, searches):
     rng = np.random.default_rng(0)
     points, targets = frozen(rng.random((300, 2))), rng.random((20, 2))
-    sanitise(points, BOX, params(method, 1.0, targets), rng=rng)
+    sanitize(points, BOX, params(method, 1.0, targets), rng=rng)
     others = [
         (frozen(points[1:].copy()), BOX, params(method, 1.0, targets)),
         (points, Box.cube(0.0, 0.9, 2), params(method, 1.0, targets)),
@@ -48,7 +48,7 @@ def test_whatever_the_averages_depend_on_is_looked_at_again(method, searches):
         (points, BOX, Params(targets, epsilon=1.0, method=method, t=5, coreset_radius=0.3)),
     ]
     for number, given in enumerate(others, start=2):
-        sanitise(*given, rng=rng)
+        sanitize(*given, rng=rng)
         assert len(searches) == number
 
 

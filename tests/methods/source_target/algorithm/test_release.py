@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from dpviz.core import Ball, Box
+from dpviz.methods import source_target
 from dpviz.methods.source_target import algorithm as stc
 
 UNIT = Box.cube(0.0, 1.0, 2)
@@ -50,7 +51,7 @@ def test_without_noise_the_averages_are_exact():
         assert np.array_equal(result.release.origins, step.core.representatives[filled])
 
 
-def test_nas_of_one_neighbour_without_noise_is_the_source_itself():
+def test_nas_of_one_neighbor_without_noise_is_the_source_itself():
     """Observation 5.1: the cost with the nearest source points is the cost with all of them."""
     points, targets = data(1)
     result = run(points, params(targets, epsilon=math.inf, method="nas", t=1, coreset_radius=0.0))
@@ -86,7 +87,7 @@ def test_the_steps_apart_are_the_fit():
         options = params(targets, method=method, noise=noise)
         result = run(points, options)
         rngs = np.random.default_rng(0).spawn(2)
-        made = stc.sanitise(points, UNIT, options, rng=rngs[0])
+        made = stc.sanitize(points, UNIT, options, rng=rngs[0])
         assert np.array_equal(made.released_points, result.release.centers)
         chosen = stc.select(made.released_points, options, rng=rngs[1])
         assert np.array_equal(chosen, result.release.selected)
@@ -123,7 +124,7 @@ def test_an_empty_source_is_noise_only():
     assert len(run(np.empty((0, 2)), params(targets, epsilon=math.inf)).release.centers) == 0
 
 
-def test_fewer_records_than_neighbours_are_filled_up_with_the_balls_center():
+def test_fewer_records_than_neighbors_are_filled_up_with_the_balls_center():
     points, targets = data(6, m=7)
     step = run(points, params(targets, method="nas", t=10)).trace[0]
     expected = (points.sum(axis=0) + 3 * 0.5) / 10
@@ -180,7 +181,7 @@ def test_no_distance_moves_by_more_than_the_bound_at_the_stated_probability(case
     targets, gamma, runs = spread_targets(n), 0.05, 300
     points = np.repeat(targets, t, axis=0)  # t records on every target: Delta_t is 0
     options = params(targets, method="nas", t=t, gamma=gamma, coreset_radius=0.0, n_centers=1, **budget)
-    made = stc.sanitise(points, UNIT, options, rng=np.random.default_rng(0))
+    made = stc.sanitize(points, UNIT, options, rng=np.random.default_rng(0))
     assert made.nonprivate_delta_t == pytest.approx(0.0, abs=1e-9)
     assert made.nonprivate_bound == pytest.approx(made.noise_bound)
     assert made.noise_bound < 0.3
@@ -194,7 +195,7 @@ def test_no_distance_moves_by_more_than_the_bound_at_the_stated_probability(case
     assert np.mean(moves > made.noise_bound) <= gamma
     assert np.mean(moves > made.noise_bound / 2) > gamma + 6 * error
     for seed in range(20):  # theorem 5.5's mean over the targets, whole runs
-        released = stc.sanitise(points, UNIT, options, rng=np.random.default_rng(seed)).released_points
+        released = stc.sanitize(points, UNIT, options, rng=np.random.default_rng(seed)).released_points
         assert stc.nonprivate_difference(points[::t], UNIT, options, released) <= made.nonprivate_bound
 
 
@@ -206,7 +207,7 @@ def test_the_distances_part_of_the_bound_is_needed():
     options = params(targets, method="nas", t=t, gamma=gamma, coreset_radius=0.0, rho=3.0, noise="gaussian")
     found = []
     for seed in range(30):
-        made = stc.sanitise(points, UNIT, options, rng=np.random.default_rng(seed))
+        made = stc.sanitize(points, UNIT, options, rng=np.random.default_rng(seed))
         found.append(stc.nonprivate_difference(points, UNIT, options, made.released_points))
     assert made.nonprivate_bound < 0.3
     assert max(found) <= made.nonprivate_bound
@@ -216,19 +217,19 @@ def test_the_distances_part_of_the_bound_is_needed():
 def test_a_coreset_adds_its_radius_to_the_bound():
     points, targets = data(9, m=4000, n=400)
     options = params(targets, method="nas", rho=3.0, noise="gaussian")
-    made = stc.sanitise(points, UNIT, options, rng=np.random.default_rng(0))
+    made = stc.sanitize(points, UNIT, options, rng=np.random.default_rng(0))
     assert made.n_averages < 400
     assert made.nonprivate_bound == pytest.approx(made.nonprivate_delta_t + made.noise_bound + 0.05)
     assert stc.nonprivate_difference(points, UNIT, options, made.released_points) <= made.nonprivate_bound
 
 
-def test_nna_tells_neighbours_apart_by_no_more_than_its_epsilon():
+def test_nna_tells_neighbors_apart_by_no_more_than_its_epsilon():
     """Two sources that differ in one record: the noisy numbers' exact shift over their scale is at most epsilon."""
     points, targets = data(10)
     for calibration, record in itertools.product(("published", "tight"), ([0.0, 0.0], [1.0, 1.0], [0.5, 0.5])):
         options = params(targets, calibration=calibration)
         one, other = (
-            stc.sanitise(source, UNIT, options, rng=np.random.default_rng(0))
+            stc.sanitize(source, UNIT, options, rng=np.random.default_rng(0))
             for source in (points, np.vstack([points, record]))
         )
         ball, scale = one.ball, one.scale
@@ -241,3 +242,9 @@ def test_nna_tells_neighbours_apart_by_no_more_than_its_epsilon():
         assert shift / scale <= 3.0 + 1e-9
         if calibration == "tight" and record != [0.5, 0.5]:  # a corner of the box: as long as a record can be
             assert shift / scale == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("former", "name"), [("sanitise", "sanitize"), ("SanitiseStep", "SanitizeStep")])
+def test_british_names_still_work_with_a_warning(former, name):
+    with pytest.warns(DeprecationWarning, match=f"'{former}' is now called '{name}'"):
+        assert getattr(source_target, former) is getattr(stc, name)
