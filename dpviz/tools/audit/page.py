@@ -268,9 +268,10 @@ def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
         st.rerun()
     # Every run creates these containers, because a fragment may only write into places of the last whole run.
     place, numbers = st.container(), page.numbers.container()
+    found: Finished | Unfinished = Unfinished("hidden" if page.public else "failed")
     if pairs:
         keep_on_screen(page, question, pairs[0], (), parts)
-    found = finished(page, question, pairs) if pairs else Unfinished("hidden" if page.public else "failed")
+        found = finished(page, question, pairs)
     stages = [
         None if question.is_own else known(page, replace(question, epsilon=each), with_best=False) for each in EPSILONS
     ]

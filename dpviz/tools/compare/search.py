@@ -438,10 +438,10 @@ def recommendation(
     `names` has the name on screen of every entry. Raises KeyError while a search among them is not over.
     """
     found = [_least(search, state, key, state.supports[key], names[key]) for key in proved]
-    least = [one for one in found if one is not None]
     # Among methods that need the same, prefer the one that may need less, then the one that costs less.
-    least.sort(key=lambda each: (each.value, each.low, each.cost))
-    return Recommendation(search, least[0], least[1] if len(least) > 1 else None) if least else None
+    least = sorted(filter(None, found), key=lambda each: (each.value, each.low, each.cost))
+    best, second, *_ = *least, None, None
+    return None if best is None else Recommendation(search, best, second)
 
 
 def _least(search: CostSearch, state: Searched, key: str, one: Support, name: str) -> Least | None:

@@ -418,7 +418,7 @@ def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
         "One promise is proved." if len(proved) == 1 else f"{_capital(in_words(len(proved)))} methods promise the same."
     )
     if n_open == 0:
-        return f"{same} {'It is proved.' if len(proved) == 1 else 'All of it is proved.'}" if len(proved) > 1 else same
+        return same if len(proved) == 1 else f"{same} All of it is proved."
     return f"{same} {_capital(in_words(n_open))} {'promise' if n_open == 1 else 'promises'} nobody has proved."
 
 

@@ -8,6 +8,7 @@ about floating point must be true of secret runs: a method that adds noise draws
 says so.
 """
 
+import functools
 import itertools
 import math
 from dataclasses import replace
@@ -371,11 +372,12 @@ def test_noise_that_forgets_the_boxs_width_is_caught_in_the_boxs_own_corners(bro
 CARDS = {key: case for key, case in cases().items() if case.method in ALGORITHMS and not case.pair_name}
 
 
-def drawn(case, monkeypatch):
+@functools.cache
+def drawn(key):
     """Return a secret run's number of exact draws, its number of choices in floating point, and its caveats."""
-    exact, chosen = [], []
+    case, exact, chosen = CARDS[key], [], []
     rounded, weights = SecretGenerator._rounded, basic._weights
-    with monkeypatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched:
         patched.setattr(SecretGenerator, "_rounded", lambda *given: (exact.append(1), rounded(*given))[1])
         patched.setattr(basic, "_weights", lambda *given: (chosen.append(1), weights(*given))[1])
         result = case.result(case.pair.points, SecretGenerator(OsBits(np.random.default_rng(0).bytes)))
@@ -383,8 +385,8 @@ def drawn(case, monkeypatch):
 
 
 @pytest.mark.parametrize("key", CARDS)
-def test_a_card_says_of_secret_noise_what_the_run_does(key, monkeypatch):
-    n_exact, n_chosen, guarantee = drawn(CARDS[key], monkeypatch)
+def test_a_card_says_of_secret_noise_what_the_run_does(key):
+    n_exact, n_chosen, guarantee = drawn(key)
     if guarantee.proved is None:
         # Without a proof, there are no limits to report.
         return
@@ -395,8 +397,7 @@ def test_a_card_says_of_secret_noise_what_the_run_does(key, monkeypatch):
 
 
 @pytest.mark.parametrize("method", sorted({case.method for case in CARDS.values()}))
-def test_nobody_warns_of_choices_that_no_mode_makes(method, monkeypatch):
-    found = [drawn(case, monkeypatch) for case in CARDS.values() if case.method == method]
-    assert any(CHOICES_CAVEAT in guarantee.caveats for *_, guarantee in found) == any(
-        n_chosen for _, n_chosen, _ in found
-    )
+def test_nobody_warns_of_choices_that_no_mode_makes(method):
+    found = [drawn(key) for key, case in CARDS.items() if case.method == method]
+    warned = any(CHOICES_CAVEAT in guarantee.caveats for *_, guarantee in found)
+    assert warned == any(n_chosen for _, n_chosen, _ in found)

@@ -107,11 +107,8 @@ def test_what_is_asked_for_decides(wanted):
     it = recommend(n=5000, epsilon=1.0, delta=1e-6, n_clusters=k, bounds=box, wanted=wanted)
     assert it.method == found[wanted]
     assert it.reason.endswith(".")
-
-
-def test_shapes_are_asked_for_with_a_number():
-    it = recommend(n=5000, epsilon=1.0, delta=1e-6, n_clusters=2, bounds=([0, 0], [1, 1]), wanted="regions")
-    assert (it.method, it.params["n_clusters"]) == ("morse", 2)
+    shapes = recommend(n=5000, epsilon=1.0, delta=1e-6, n_clusters=2, bounds=([0, 0], [1, 1]), wanted="regions")
+    assert (shapes.method, shapes.params["n_clusters"]) == ("morse", 2)
 
 
 @pytest.mark.parametrize(

@@ -312,14 +312,6 @@ def test_estimates_keep_the_aim_in_fresh_runs_and_half_of_them_does_not():
     assert short > allowed, "what is not excluded is no recommendation"
 
 
-def test_a_larger_value_that_does_harm_is_named():
-    rng = np.random.default_rng(0)
-    found, _ = simulate(curve((0, 0.02), (0.5, 0.98), (2.0, 0.3)), rng, 0.9, 0.95)
-    assert (found.estimate, found.harmful) == (0.5, (3.0, 10.0)), "of those that have runs"
-    found, _ = simulate(CURVES["steep"], rng, 0.9, 0.95)
-    assert found.harmful == ()
-
-
 @pytest.mark.parametrize("probability", [0.5, 0.9])
 def test_runs_are_spent_where_they_decide(probability):
     rng = np.random.default_rng(0)

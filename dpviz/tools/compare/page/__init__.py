@@ -144,7 +144,9 @@ def _stage(page: PageFrame, question: CompareQuestion, rows: Rows, series: Seque
     shared = [one for one in series if not one.per_distance]
     no_data, waiting = frontier.no_data_ratio(rows), frontier.progress(question, rows)
     rows_each = max(dataset.rows_per_person, 1)
-    held = HELD if page.source.nonprivate_is_held else "" if waiting is None else waiting.curator
+    held = "" if waiting is None else waiting.curator
+    if page.source.nonprivate_is_held:
+        held = HELD
     findings = [
         Sentence(held, stage.public_finding(maps, rows_each * epsilon))
         if held

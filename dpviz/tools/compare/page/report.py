@@ -156,7 +156,11 @@ def facts_of(
     frame: PageFrame, question: CompareQuestion, epsilon: float, guarantees: Mapping[str, Guarantee], query: str
 ) -> paper.PublicFacts:
     """Return the paper's public side; `guarantees` are the methods' guarantees at `epsilon`."""
-    dataset = frame.dataset
+    dataset, title = frame.dataset, frame.dataset.title
+    if frame.source.uploaded:
+        title = UPLOADED
+    if frame.source.drawn:
+        title = DRAWING
     promises = []
     for key, each in guarantees.items():
         guarantee = honest(each, dataset, secret=False)
@@ -165,7 +169,7 @@ def facts_of(
         counted = None if proved is None or proved.per_distance else proved
         promises.append(paper.Promise(key, ENTRIES[key].name, label, counted))
     return paper.PublicFacts(
-        DRAWING if frame.source.drawn else UPLOADED if frame.source.uploaded else dataset.title,
+        title,
         _bounds(frame),
         BY_CURATOR if dataset.bounds_note == TYPED else dataset.bounds_note,
         question.n_clusters,
@@ -352,7 +356,7 @@ def _centers(centers: Centers, words: Words) -> tuple[tuple[str, ...], tuple[tup
     if words.projected:
         return words.feature_names, tuple((str(i), *map(number, row)) for i, row in enumerate(centers.tolist(), 1))
     rows = real_values(centers, words)
-    columns = tuple(f"{each.name} ({each.unit})" if each.unit else each.name for each in rows[0]) if rows else ()
+    columns = tuple(f"{each.name} ({each.unit})" if each.unit else each.name for row in rows[:1] for each in row)
     # As in the sentences about the same centers, which give no degrees.
     cells = (
         (f"{each.value:.4f}" if each.unit == "°" else each.text.removesuffix(each.unit).rstrip() for each in row)
