@@ -381,7 +381,7 @@ def read_bytes(file_or_path: FileOrPath, most: int | None = None) -> FileBytes:
             whole = getattr(file_or_path, "getvalue", None)
             data = file_or_path.read(size) if whole is None else whole()
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no file"
+        reason = getattr(error, "strerror", None) or "it is not a file"
         which = f"file {str(file_or_path)!r}" if isinstance(file_or_path, str | Path) else "file"
         raise TableError(f"The {which} could not be read ({reason}). Pass a path or an open binary file.") from None
     if not isinstance(data, bytes | bytearray | memoryview):

@@ -57,10 +57,11 @@ def read_geojson(text: str, limits: Limits = UPLOADED, reading: TableFormat = RE
         names.update(dict.fromkeys(cells))
         limits.refuse_size(len(points), len(names) + 2)
         rows.append((latitude, longitude, cells))
+    filled = [[cells.get(name, ("", False)) for _, _, cells in rows] for name in names]
     columns = [[latitude for latitude, _, _ in rows], [longitude for _, longitude, _ in rows]]
-    columns += [[cells.get(name, ("", False))[0] for _, _, cells in rows] for name in names]
+    columns += [[text for text, _ in column] for column in filled]
     stored = [np.ones(len(rows), dtype=np.bool_)] * 2
-    stored += [np.array([cells.get(name, ("", False))[1] for _, _, cells in rows], dtype=np.bool_) for name in names]
+    stored += [np.array([is_stored for _, is_stored in column], dtype=np.bool_) for column in filled]
     unique_names, notes = column_names([LATITUDE, LONGITUDE, *names])
     notes = (*system_notes, *point_notes, *notes)
     if n_deep:
@@ -138,7 +139,7 @@ def _position(place: object) -> tuple[float, float]:
             f"The background had the place {longitude:g}, {latitude:g}, but longitudes go from -180 to 180 degrees and "
             f"latitudes from -90 to 90. {OUTLINES_WAY_OUT}"
         )
-    raise TableError(f"The background had a line with a place that is no pair of numbers. {OUTLINES_WAY_OUT}")
+    raise TableError(f"The background had a line with a place that is not a pair of numbers. {OUTLINES_WAY_OUT}")
 
 
 def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -152,7 +153,7 @@ def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple
             raise TableError(f"The file was JSON lines, not GeoJSON. Save its records as CSV. {way_out}") from None
         raise TableError(f"The file looked like JSON but was damaged or nested too deeply. {way_out}") from None
     if not isinstance(whole, dict):
-        raise TableError(f"The file was JSON, but no GeoJSON object. Save its records as CSV. {way_out}")
+        raise TableError(f"The file was JSON, but not a GeoJSON object. Save its records as CSV. {way_out}")
     crs = whole.get("crs")
     if crs is None:
         return whole, ()
@@ -217,7 +218,7 @@ def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tup
 def _coordinates(feature: object, place: int) -> tuple[str, str, bool]:
     """Return longitude and latitude as text, empty for a feature without a place, and whether it has a height."""
     if not isinstance(feature, Mapping):
-        raise TableError(f"Feature {place} of the file was no object. {WAY_OUT}")
+        raise TableError(f"Feature {place} of the file was not an object. {WAY_OUT}")
     geometry = feature.get("geometry")
     if geometry is None:
         return "", "", False

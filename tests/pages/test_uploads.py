@@ -524,11 +524,11 @@ def test_a_bound_that_can_be_two_numbers_asks_which(upload, meant, value):
 @ON_ONE_PAGE
 def test_a_typed_bound_is_repeated_as_it_was_read(upload):
     page = upload(CSV)
-    for text, read in (("250000", "Read as 250,000."), ("48,15", "Read as 48.15."), ("ten", "ten is no number")):
+    for text, read in (("250000", "Read as 250,000."), ("48,15", "Read as 48.15."), ("ten", "ten is not a number")):
         assert read in "".join(type_in(page, "age from", text).captions)
     assert "Read as" not in "".join(type_in(page, "age from", "12").captions)
     page = upload(PEOPLE.encode())
-    for text, read in (("100000", "beyond the map"), ("ten", "is no number")):
+    for text, read in (("100000", "beyond the map"), ("ten", "is not a number")):
         (caption,) = [each for each in type_in(page, "lat from", text).captions if each.startswith(text)]
         assert read in caption
 
@@ -545,7 +545,7 @@ def test_bounds_of_dates_are_dates(upload):
     assert "1/2/2024 can be two dates. Which?" in page.captions
     page.press("2024-01-02")
     page = type_in(page, "to", "ten")
-    assert "ten is no date. Write it like 2024-05-31 or 31.5.2024." in page.captions
+    assert "ten is not a date. Write it like 2024-05-31 or 31.5.2024." in page.captions
     page = type_in(page, "to", "31.12.2024")
     assert "Read as 2024-12-31." in page.captions
     source = page.source

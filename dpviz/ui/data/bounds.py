@@ -309,7 +309,7 @@ def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
         elif text and not values:
             number = "250.000 or 48,15" if bound.decimal == COMMA else "250,000 or 48.15"
             what, example = ("date", "2024-05-31 or 31.5.2024") if bound.dates else ("number", number)
-            column.caption(f"{state.plain(text)} is no {what}. Write it like {example}.")
+            column.caption(f"{state.plain(text)} is not a {what}. Write it like {example}.")
         elif values and _said(values[0], bound) != text:
             column.caption(f"Read as {state.plain(_said(values[0], bound))}.")
     pair = _pair(bound)
@@ -340,14 +340,17 @@ def answers_of(form: Choices, dates: frozenset[str] = frozenset()) -> dict[str, 
     `dates` are the columns whose bounds are dates.
     """
     values: dict[str, object] = {"how": form.how}
-    for place, name in enumerate(form.features):
-        pair = form.bounds[place] if place < len(form.bounds) else None
-        values[f"source:{name}"] = DATA if pair is None and form.how == EACH and place < len(form.bounds) else TYPED
+    bounds = dict(zip(form.features, form.bounds, strict=False))
+    for name in form.features:
+        pair = bounds.get(name)
+        from_data = form.how == EACH and name in bounds and pair is None
+        values[f"source:{name}"] = DATA if from_data else TYPED
         values[f"unit:{name}"] = form.unit(name)
         if pair is not None:
             key, as_dates = ("all", False) if form.how == SAME else (f"of:{name}", name in dates)
             values |= {
-                f"{end}:{key}": words_of(at, dates=as_dates) for end, at in zip(("low", "high"), pair, strict=True)
+                f"low:{key}": words_of(pair[0], dates=as_dates),
+                f"high:{key}": words_of(pair[1], dates=as_dates),
             }
     if form.place is not None and form.scaling == "unit":
         asked = dict(zip(form.features, form.per_kilometer, strict=False))
@@ -367,15 +370,14 @@ def say_effects(table: Table, form: Choices, dataset: Dataset, clipping: Clippin
     else:
         # One line for each feature that loses something: records below and above, and the largest distance moved.
         lines = ""
-        for axis, (feature, unit) in enumerate(
-            zip(form.features, form.units or ("",) * len(form.features), strict=True)
-        ):
+        for axis, feature in enumerate(form.features):
             below, above = int(clipping.nonprivate_below[axis]), int(clipping.nonprivate_above[axis])
             if below or above:
                 farthest = clipping.nonprivate_farthest[axis]
+                moved = escape(f"{farthest:.3g} {form.unit(feature)}".strip())
                 lines += (
                     f"<dt>{escape(feature)}</dt><dd>{below:,} below, {above:,} above; the farthest moves "
-                    f"{escape(f'{farthest:.3g} {unit}'.strip())}, {farthest / widths[axis]:.3g} times the range</dd>"
+                    f"{moved}, {farthest / widths[axis]:.3g} times the range</dd>"
                 )
         with st.expander(clipped_words(clipping.nonprivate_n_moved, dataset.n)):
             st.html(f"<dl class='dpviz-clipping'>{lines}</dl>")

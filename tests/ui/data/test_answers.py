@@ -246,37 +246,14 @@ def test_a_bound_that_is_written_is_read_again(value):
     assert readings(words_of(value, dates=True), dates=True) == (value,)
 
 
+AGES, MONEY = ("age", "patient_age", "ageGroup"), ("income", "wages", "annual_income_k", "price_per_month")
+OTHER = ("visits_per_year", "duration", "registrations", "operating_hours", "shareholders", "problem", "welfare")
+RANGES = dict.fromkeys(AGES, "age") | dict.fromkeys(MONEY, "money")
+RANGES |= dict.fromkeys((*OTHER, "recharged", "breite", "alternative"), "typed")
+RANGES |= {"birth year": "year", "agreement": "likert5", "Likert 1": "likert5", "spending_score": "percent"}
+RANGES |= {"birth_weight": "weight", "% done": "percent"}
+
+
 def test_known_ranges_are_found_by_a_columns_name():
-    assert [likely(name) for name in ("age", "patient_age", "ageGroup", "income", "birth year", "wages")] == [
-        "age",
-        "age",
-        "age",
-        "money",
-        "year",
-        "money",
-    ]
-    names = ("visits_per_year", "agreement", "Likert 1", "spending_score", "annual_income_k")
-    assert [likely(name) for name in names] == [
-        "typed",
-        "likert5",
-        "likert5",
-        "percent",
-        "money",
-    ]
-    other = (
-        "duration",
-        "registrations",
-        "operating_hours",
-        "shareholders",
-        "problem",
-        "welfare",
-        "recharged",
-        "breite",
-    )
-    assert [likely(name) for name in (*other, "alternative", "price_per_month", "birth_weight", "% done")] == [
-        *["typed"] * (len(other) + 1),
-        "money",
-        "weight",
-        "percent",
-    ]
+    assert {name: likely(name) for name in RANGES} == RANGES
     assert all(known.low < known.high for known in KNOWN.values())

@@ -82,11 +82,8 @@ def test_two_hosts_or_origins_are_none():
         assert not is_own(Headers(raw=raw))
 
 
-@pytest.mark.parametrize("kind", ["http", "websocket"])
-@pytest.mark.parametrize(
-    "path", ["/", "/_stcore/stream", "/_stcore/health", "/ahead", "/asking", "/_stcore/upload_file/a/b"]
-)
-def test_every_route_is_closed_to_it(kind, path):
+def through(layer, kind, path, headers=()):
+    """Return the paths that a layer passes on, and the codes with which it refuses."""
     passed, sent = [], []
 
     async def inside(scope, _receive, _send):
@@ -98,15 +95,20 @@ def test_every_route_is_closed_to_it(kind, path):
     async def send(message):
         sent.append(message)
 
-    def asked(**headers):
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        asyncio.run(OwnOrigin(inside)({"type": kind, "path": path, "headers": raw}, receive, send))
+    raw = [(name.encode(), value.encode()) for name, value in dict(headers).items()]
+    scope = {"type": kind, "method": "PUT", "path": path, "headers": raw}
+    asyncio.run(layer(inside)(scope, receive, send))
+    return passed, [each.get("status", each.get("code")) for each in sent[:1]]
 
-    asked(host=OWN, origin="http://evil.example")
-    assert passed == []
-    assert (sent[0].get("status"), sent[0].get("code")) == ((403, None) if kind == "http" else (None, 1008))
-    asked(host=OWN, origin=f"http://{OWN}")
-    assert passed == [path]
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+@pytest.mark.parametrize(
+    "path", ["/", "/_stcore/stream", "/_stcore/health", "/ahead", "/asking", "/_stcore/upload_file/a/b"]
+)
+def test_every_route_is_closed_to_foreign_pages(kind, path):
+    code = 403 if kind == "http" else 1008
+    assert through(OwnOrigin, kind, path, {"host": OWN, "origin": "http://evil.example"}) == ([], [code])
+    assert through(OwnOrigin, kind, path, {"host": OWN, "origin": f"http://{OWN}"})[0] == [path]
 
 
 @pytest.mark.parametrize(
@@ -120,18 +122,8 @@ def test_every_route_is_closed_to_it(kind, path):
         ("http", "/", {"host": "10.0.0.7:8501"}, False),
     ],
 )
-def test_a_balancer_may_look_whether_the_server_lives_under_any_name(kind, path, headers, passes):
-    passed = []
-
-    async def inside(scope, _receive, _send):
-        passed.append(scope["path"])
-
-    async def send(message):
-        pass
-
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    asyncio.run(OwnOrigin(inside)({"type": kind, "path": path, "headers": raw}, None, send))
-    assert bool(passed) is passes
+def test_a_balancer_checks_the_server_under_any_name(kind, path, headers, passes):
+    assert bool(through(OwnOrigin, kind, path, headers)[0]) is passes
 
 
 @pytest.fixture(scope="module")
@@ -243,42 +235,19 @@ def test_a_profile_that_nobody_knows_is_refused_and_takes_no_files(monkeypatch, 
 
 
 @pytest.mark.parametrize("wished", ["local", "public"])
-@pytest.mark.parametrize("path", ["/_stcore/upload_file/a/b", "/below/_stcore/upload_file/a/b", "/_stcore/health"])
-def test_the_door_is_closed_to_uploads_in_public(monkeypatch, wished, path):
+@pytest.mark.parametrize(
+    ("path", "is_closed"),
+    [
+        ("/_stcore/upload_file/a/b", True),
+        ("/below/_stcore/upload_file/a/b", True),
+        ("/_stcore/metrics", True),
+        ("/_stcore/health", False),
+    ],
+)
+def test_uploads_and_metrics_are_closed_in_public(monkeypatch, wished, path, is_closed):
     monkeypatch.setenv(security.PROFILE, wished)
-    passed, sent = [], []
-
-    async def inside(scope, _receive, _send):
-        passed.append(scope["path"])
-
-    async def receive():
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": "PUT", "path": path, "headers": []}
-    asyncio.run(security.ProfileFilter(inside)(scope, receive, send))
-    refused = wished == "public" and "upload" in path
-    assert passed == ([] if refused else [path])
-    assert [message["status"] for message in sent if "status" in message] == ([403] if refused else [])
-
-
-@pytest.mark.parametrize("wished", ["local", "public"])
-def test_what_the_server_counts_is_closed_in_public(monkeypatch, wished):
-    monkeypatch.setenv(security.PROFILE, wished)
-    passed, sent = [], []
-
-    async def inside(scope, _receive, _send):
-        passed.append(scope["path"])
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": "GET", "path": "/_stcore/metrics", "headers": []}
-    asyncio.run(security.ProfileFilter(inside)(scope, None, send))
-    assert bool(passed) == (wished == "local")
-    assert [message["status"] for message in sent[:1]] == ([] if passed else [403])
+    expected = ([], [403]) if is_closed and wished == "public" else ([path], [])
+    assert through(security.ProfileFilter, "http", path) == expected
 
 
 def test_pages_load_nothing_from_elsewhere_and_run_no_script_that_was_put_in():
