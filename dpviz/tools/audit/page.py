@@ -150,8 +150,8 @@ def draw_audit() -> None:
     question = ask(page)
     # Each run of an audit would be one more release of the records.
     hidden = page.public and is_own
-    told = ("audience", "public" if hidden else str(state.value(frame.AUDIENCE)))
-    parts = [*page.source.link, *link(question), told]
+    audience = "public" if hidden else str(state.value(frame.AUDIENCE))
+    parts = [*page.source.link, *link(question), ("audience", audience)]
     pairs: tuple[AuditCase, ...] = ()
     if hidden:
         keep_on_screen(page, question, scaled(cases()[question.key], question.epsilon), (), parts)

@@ -482,20 +482,20 @@ def _title(audited: Audited) -> str:
 def _paragraphs(audited: Audited) -> tuple[str, ...]:
     """Return the text under the small chart: the pair, the attack with its counts, and the confidence."""
     bound, worlds = audited.bound, [world[0].lower() + world[1:] for world in SIDES[audited.moves]]
-    told = "No number that is released differs between the two worlds."
+    counts = "No number that is released differs between the two worlds."
     if bound.events:
         event, n = bound.events[0], bound.n_estimating
         says = SAYS[audited.moves][not event.first_is_likely]
         here, there = worlds if event.first_is_likely else worlds[::-1]
-        told = (
-            f"The attacker says “{says}” where this is so: {event_words(event)}. That is right in {event.hits:,} of "
+        counts = (
+            f"The attacker says “{says}” in this case: {event_words(event)}. That is right in {event.hits:,} of "
             f"{n:,} runs {here}, and wrong in {event.other_hits:,} of {n:,} {there}."
         )
     sure = (
         f"With {percent(CONFIDENCE)} confidence the leak is at least {floored(bound.epsilon_lower)}; so many runs can "
         f"show at most {ceiled(bound.ceiling)}. A promise counts as broken at {percent(VERDICT_CONFIDENCE)} confidence."
     )
-    return audited.pair, told, sure, HALVES
+    return audited.pair, counts, sure, HALVES
 
 
 # Dots.

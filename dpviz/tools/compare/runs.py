@@ -222,9 +222,9 @@ class Counterparts(Confidential):
     def sentence(self) -> str:
         """Report how many clusters are found again, the groups' agreement, and the centers without a counterpart."""
         k, n_found = self.n_clusters, len(self.nonprivate_found)
-        said = f"All {k}" if n_found == k and k > 1 else f"{n_found} of {k}"
+        some = f"All {k}" if n_found == k and k > 1 else f"{n_found} of {k}"
         verb = "is" if n_found == 1 else "are"
-        words = f"{said} clusters without privacy {verb} found again ({self.alike}, ARI {self._ari})."
+        words = f"{some} clusters without privacy {verb} found again ({self.alike}, ARI {self._ari})."
         return f"{words} {self.oddities}".rstrip()
 
     @property

@@ -164,14 +164,14 @@ def coin_picture(epsilon: float, *, answered: bool) -> Scene:
     squares = [np.array([half + 0.08, 0.09]) + grid * np.array([0.094, 0.091]) for half in (0, 1)]
     says_yes = np.concatenate([places[:n] for places, n in zip(squares, n_yes, strict=True)])
     says_no = np.concatenate([places[n:] for places, n in zip(squares, n_yes, strict=True)])
-    said = f" Where the truth is yes, {n_yes[0]} say yes; where it is no, {n_yes[1]} say yes." if answered else ""
+    counts = f" If the truth is yes, {n_yes[0]} say yes; if it is no, {n_yes[1]} say yes." if answered else ""
     answers = (
         marks("Says yes", RELEASED, says_yes, size=13.0),
         marks("Says no", RELEASED, says_no, symbol="ring", size=11.0),
     )
     return still(
         f"What {2 * SIDE**2} people say" if answered else f"{2 * SIDE**2} people",
-        f"Two squares of {SIDE**2} people, of the truth yes and of the truth no.{said}",
+        f"Two squares of {SIDE**2} people, of the truth yes and of the truth no.{counts}",
         Axis("", view=(0.0, 2.0), names=HALVES),
         Axis("", ticks=False),
         *(answers if answered else (marks("A person", SECRET, np.concatenate(squares), size=11.0),)),

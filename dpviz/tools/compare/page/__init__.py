@@ -104,9 +104,9 @@ def draw_stage(
     state.run_again()
 
 
-def _picked(told: object, shown: CompareStage) -> tuple[str, float, int] | None:
+def _picked(sent: object, shown: CompareStage) -> tuple[str, float, int] | None:
     """Return the method and ε of the last click, and its number; None for a message that makes no sense."""
-    click = state.read_message(told, tuple[str, state.Number, state.Number], "picked")
+    click = state.read_message(sent, tuple[str, state.Number, state.Number], "picked")
     if click is None:
         return None
     key, index, count = click

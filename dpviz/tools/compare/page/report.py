@@ -261,7 +261,7 @@ def _findings(
     run, words = runs.get(first), words_of(frame.source)
     columns, centers = ((), ()) if run is None else _centers(run.clusters.centers, words)
     names = () if run is None else groups.names_of(frame.source, words, run.clusters.centers)
-    told = () if run is None else profiles(run.clusters.centers, words, names=names)
+    sentences = () if run is None else profiles(run.clusters.centers, words, names=names)
     pins = pinned_and_chosen(rows)
     return paper.Findings(
         n=dataset.n,
@@ -278,7 +278,8 @@ def _findings(
         center_columns=columns,
         # Each sentence follows the name that a person has given to the center.
         profiles=tuple(
-            f"{each.name}. {each.sentence}" if name else each.sentence for each, name in zip(told, names, strict=False)
+            f"{each.name}. {each.sentence}" if name else each.sentence
+            for each, name in zip(sentences, names, strict=False)
         ),
         same="" if run is None else run.counterparts.sentence,
         # A person pinned this run. The run that is only looked at is left out.

@@ -519,8 +519,8 @@ async def _now(request: Request) -> Response:
         news = {"seen": str(room.moves), "chosen": student.answers}
     names = _beside(STEPS[room.step])
     solved = {name: await _make(ASKED[name].solve) for name in names if room.tells(name)}
-    told = {name: {"right": right, "why": why} for name, (right, why) in solved.items()}
-    return JSONResponse(news | {"step": room.step, "told": told})
+    answers = {name: {"right": right, "why": why} for name, (right, why) in solved.items()}
+    return JSONResponse(news | {"step": room.step, "told": answers})
 
 
 async def _wait(request: Request, is_new: Callable[[], bool]) -> None:
