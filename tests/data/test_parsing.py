@@ -38,6 +38,8 @@ def test_separators_and_line_ends(separator, line_end):
         ("Preis, Euro;Menge, kg\n1,5;2,5\n3,5;4,5\n", {"Preis, Euro": [1.5, 3.5], "Menge, kg": [2.5, 4.5]}),
         ("Lo, hi|b, c\n1,5|2,5\n3,5|4,5\n", {"Lo, hi": [1.5, 3.5], "b, c": [2.5, 4.5]}),
         ("a,b\n1,5.5,x\n2,6.5,y\n", {"column 1": [1.0, 2.0], "a": [5.5, 6.5]}),  # row names from R
+        ("a,b\n1e308,5e-324\n-1e308,0\n", {"a": [1e308, -1e308], "b": [5e-324, 0.0]}),
+        (",column 1\n1,2\n", {"column 1 (2)": [1.0], "column 1": [2.0]}),
         ('"a,x","b\ny"\n1,2\n', {"a,x": [1.0], "b y": [2.0]}),
     ],
 )
@@ -52,12 +54,17 @@ def test_missing_and_infinite_cells_are_nan(missing):
     assert not values.flags.writeable
 
 
-def test_infinite_cells_are_noted():
-    assert parse("a\n1\ninf\n1e999\n").notes == ("Column 'a' has 2 infinite cells, which count as missing.",)
-
-
-def test_the_largest_floats_stay():
-    assert numbers("a,b\n1e308,5e-324\n-1e308,0\n") == {"a": [1e308, -1e308], "b": [5e-324, 0.0]}
+@pytest.mark.parametrize(
+    ("text", "note", "n_rows"),
+    [
+        ("a\n1\ninf\n1e999\n", "Column 'a' has 2 infinite cells, which count as missing.", 3),
+        ("a;b\n1,5;2\n", "Commas were read as decimal signs.", 1),
+        ("a,b\n1,2\n,\n3,4\n,\n", "2 rows without any cell were left out.", 2),
+    ],
+)
+def test_guesses_are_noted(text, note, n_rows):
+    columns = parse(text)
+    assert (columns.notes, columns.n_rows) == ((note,), n_rows)
 
 
 def test_short_rows_are_filled_with_missing():
@@ -69,10 +76,6 @@ def test_what_only_looks_like_a_number_is_text(cell):
     columns = parse(f'a;b\n"{cell}";1.5\n2;2.5\n')
     assert list(columns.nonprivate_texts) == ["a"]
     assert columns.notes == (f"Column 'a' is text: 1 of 2 cells are not numbers, first '{cell}' in row 1.",)
-
-
-def test_commas_as_decimal_signs_are_noted():
-    assert parse("a;b\n1,5;2\n").notes == ("Commas were read as decimal signs.",)
 
 
 def test_text_and_empty_columns():
@@ -96,21 +99,11 @@ def test_headers_are_made_unique_and_printable():
     )
 
 
-def test_an_invented_name_gives_way_to_a_real_one():
-    assert parse(",column 1\n1,2\n").names == ("column 1 (2)", "column 1")
-
-
 def test_a_file_without_header_loses_no_record():
     columns = parse("1.5,2\n3,4\n")
     assert columns.names == ("column 1", "column 2")
     assert columns.n_rows == 2
     assert "read as a record" in columns.notes[0]
-
-
-def test_rows_without_cells_are_left_out():
-    columns = parse("a,b\n1,2\n,\n3,4\n,\n")
-    assert columns.n_rows == 2
-    assert columns.notes == ("2 rows without any cell were left out.",)
 
 
 @pytest.mark.parametrize(

@@ -101,20 +101,17 @@ def test_errors_say_the_way_out(arguments, message):
         table().dataset(**arguments)
 
 
-def test_no_complete_row():
-    with pytest.raises(TableError, match="No row was complete"):
-        table("x,y\n1,\n,2\n").dataset(["x", "y"], missing="drop")
-
-
-def test_no_numeric_column():
-    with pytest.raises(TableError, match="No column of this file is numeric"):
-        table("a,b\nx,y\n").dataset(["a"])
-
-
-def test_long_lists_are_cut_short():
-    wide = ",".join(f"x{i}" for i in range(50)) + "\n" + ",".join(["1"] * 50) + "\n"
-    with pytest.raises(TableError, match=r"'x7' and 42 more\."):
-        table(wide).dataset(["nope"])
+@pytest.mark.parametrize(
+    ("text", "features", "message"),
+    [
+        ("x,y\n1,\n,2\n", ["x", "y"], "No row was complete"),
+        ("a,b\nx,y\n", ["a"], "No column of this file is numeric"),
+        (",".join(f"x{i}" for i in range(50)) + "\n" + "1," * 50, ["nope"], r"'x7' and 42 more\."),
+    ],
+)
+def test_errors_of_other_tables_say_the_way_out(text, features, message):
+    with pytest.raises(TableError, match=message):
+        table(text).dataset(features, missing="drop")
 
 
 def test_flat_and_huge_columns_work_with_typed_bounds():
