@@ -52,7 +52,7 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dic
                 f"The method {point.name!r} of {point.value} is a {type(method).__name__}, not a Method."
             )
         elif method.name in known or method.name in methods or method.name in BASELINES:
-            words = f"The method {point.name!r} of {point.value} is called {method.name!r}, as another one is."
+            words = f"The method {point.name!r} of {point.value} is called {method.name!r}, but that name is taken."
             broken[f"{point.name} of {point.value}"] = words
         else:
             methods[method.name] = method
@@ -187,7 +187,7 @@ def beside(methods: Sequence[AnyAlgorithm]) -> Iterator[tuple[str, ...]]:
     """
     own = {each.name: each for each in methods if ALGORITHMS.get(each.name) is not each}
     for name in own.keys() & ALGORITHMS.keys():
-        raise ValueError(f"A method was called {name!r}, as another one is. Rename its function or its file.")
+        raise ValueError(f"The name {name!r} is taken by another method. Rename the function or the file.")
     _algorithms.update(own)
     try:
         yield tuple(own)

@@ -74,7 +74,7 @@ def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
     """Import a file and return the record of its method, called as the file is. Raises OwnMethodError."""
     name = path.stem
     if not path.is_file():
-        raise OwnMethodError(f"There is no file {str(path)!r}. Name the Python file of a method.")
+        raise OwnMethodError(f"{str(path)!r} does not exist. Name the Python file of a method.")
     if not name.isidentifier() or name in known or name in TAKEN:
         raise OwnMethodError(f"{path.name} cannot be a method's name: rename the file to a word that is not taken yet.")
     loaded = sys.modules.get(name)
@@ -85,7 +85,7 @@ def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
     if folder not in sys.path:
         there = importlib.util.find_spec(name)
         if there is not None and Path(str(there.origin)).resolve() != path.resolve():
-            raise OwnMethodError(f"{path.name} is called as another module of Python is. Rename the file.")
+            raise OwnMethodError(f"{path.name} has the name of another Python module. Rename the file.")
         # At the end, the folder hides nothing, and processes for long work find the file.
         sys.path.append(folder)
     try:

@@ -233,7 +233,7 @@ HEAD = "from dpviz.core import *\nimport numpy as np\n"
             "no knob",
         ),
         ("own_f", f"RUN = 3\n{FIT}return 1", "RUN is a int"),
-        ("json", FIT + "return 1", "called as another module of Python is"),
+        ("json", FIT + "return 1", "has the name of another Python module"),
         ("dpm", FIT + "return 1", "not taken yet"),
         ("audit", FIT + "return 1", "not taken yet"),
         ("app", FIT + "return 1", "not taken yet"),

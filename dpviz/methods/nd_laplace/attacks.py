@@ -292,7 +292,7 @@ def play_membership(
         return attacks.membership_game(centers, *pair, attacks.center_fit_scores, targets=[0], n_runs=n_rounds, rng=rng)
     if attack == "tree":
         return attacks.membership_game(tree, *pair, reach, targets=[0], n_runs=n_rounds, rng=rng)
-    raise ValueError(f"attack was {attack!r}, but it must be one of {', '.join(ATTACKS)}.")
+    raise ValueError(f"attack must be one of {', '.join(ATTACKS)}, got {attack!r}.")
 
 
 def membership_chart(

@@ -249,7 +249,7 @@ class TwoPlacesGame:
         """Return the map of a round; the answer is drawn only where `secret` is given, after the guess."""
         ground, places, release = self.ground, game_round.candidates, game_round.release
         if not isinstance(release, PointsRelease):
-            raise TypeError("The round's release held no points, but a map needs them. Make rounds by play.")
+            raise TypeError("game_round must have a release of points for the map. Make rounds with `play`.")
         layers = [
             ground.marks("A", places[0], Role.PUBLIC, "square", 12.0),
             ground.marks("B", places[1], Role.PUBLIC, "diamond", 13.0),

@@ -176,7 +176,7 @@ def average(
     step, events, shortened = plan.n_levels + 1, [], None
     for _ in range(n_rounds):
         parts = ((box.clip(points), labels) for points, labels in tree.records.parts(index))
-        used = parts if published else ((_to_unit(points, box), labels) for points, labels in parts)
+        used = parts if published else ((box.to_unit(points), labels) for points, labels in parts)
         sums, counts = _centered_sums(used, origins, shortened)
         noisy_sums = gaussian(sums, sigma=(sigma * reach)[:, None], rng=rng)
         noises = tuple(
@@ -246,13 +246,6 @@ def _leaf_counts(leaves: list[Node], plan: Plan) -> Counts:
         if leaf.tried is not None and np.isfinite(own):
             counts[i] = (own * counts[i] + sides * leaf.tried.child_counts.sum()) / (own + sides)
     return counts
-
-
-def _to_unit(points: Points, box: Box) -> Points:
-    """Scale to box units, in place."""
-    points -= box.low
-    points /= box.widths
-    return points
 
 
 def _centered_sums(

@@ -115,8 +115,6 @@ class Plan:
     shares: Shares
     # Epsilon that the shares divide.
     epsilon: float
-    # Noisy number of records that determines depth and shares. None if depth and shares were given.
-    noisy_size: float | None
     # n~ of all records, at least 1.
     root_count: float
     # Depth up to which cuts need no clear gap. It may exceed n_levels, and equals it in the published calibration.
@@ -162,7 +160,7 @@ def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> Floa
     number of records around it. n_levels = 0 gives an empty array. Raises ValueError unless epsilon is positive.
     """
     if not epsilon > 0 or n_levels < 0:
-        raise ValueError(f"epsilon was {epsilon} and n_levels {n_levels}, but they must be > 0 and >= 0.")
+        raise ValueError(f"epsilon must be above 0 and n_levels at least 0, got {epsilon} and {n_levels}.")
     weights = np.ones(n_levels) if even else np.sqrt(np.ldexp(1.0, np.arange(n_levels)))
     return frozen(epsilon * (weights / weights.sum()) if n_levels else weights)
 
@@ -249,7 +247,6 @@ def make_plan(
         n_levels=depth,
         shares=parts,
         epsilon=epsilon,
-        noisy_size=size,
         root_count=root_count,
         free_levels=free,
         minimum_count=root_count / 2.0**free,
@@ -295,8 +292,6 @@ class Interval(Confidential):
 
     # (d,) size divided by the width of the axis.
     fractions: FloatArray
-    # Number of intervals on the axis with the most.
-    n_candidates: int
     # (m,) possible sizes, as fractions of the widest axis. Published: spreads / 2.
     options: FloatArray
     # (m,) -|#{gaps <= z} - q m|. Published: empty.
@@ -326,9 +321,9 @@ def interval_size(
     Raises ValueError for bad points, another estimator, or an epsilon that is not positive.
     """
     if estimator not in ("repaired", "published"):
-        raise ValueError(f"estimator was {estimator!r}, but it must be 'repaired' or 'published'.")
+        raise ValueError(f"estimator must be 'repaired' or 'published', got {estimator!r}.")
     if not epsilon > 0:
-        raise ValueError(f"epsilon was {epsilon}, but it must be > 0. Use math.inf for no privacy.")
+        raise ValueError(f"epsilon must be above 0, got {epsilon}. Use math.inf for no privacy.")
     records = HeldRecords(points, box)
     count_rng, choice_rng = rng.spawn(2)
     count = float(records.n) if noisy_count is None else float(noisy_count)
@@ -366,7 +361,6 @@ def repaired_interval(
     number = int(np.clip(round(float(OFFERED[chosen])), FEWEST, MOST))
     return Interval(
         fractions=frozen(np.full(d, 1.0 / number)),
-        n_candidates=number,
         options=frozen(options),
         nonprivate_utility=frozen(utility),
         nonprivate_probabilities=frozen(exponential_probabilities(scores, epsilon=2.0, sensitivity=1.0)),
@@ -398,7 +392,6 @@ def published_interval(
     fractions = np.minimum(spread / 2.0 / box.widths, 1.0)
     return Interval(
         fractions=frozen(fractions),
-        n_candidates=int(np.floor(1.0 / fractions.min() + 1e-9)),
         options=frozen(np.minimum(PUBLISHED_SPREADS / 2.0 / widest, 1.0)),
         nonprivate_utility=frozen(np.empty(0)),
         nonprivate_probabilities=frozen(np.empty(0)),

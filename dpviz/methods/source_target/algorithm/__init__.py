@@ -216,35 +216,35 @@ class SanitizeStep(SourceTargetStep):
     # Public.
     scale: float
     # Public. NNA only.
-    threshold: float | None
+    threshold: float | None = None
     # Lambda. Public. NAS only.
-    noise_bound: float | None
+    noise_bound: float | None = None
     # (m', d) S'.
     released_points: Centers
     # (m',) noisy counts. NNA only.
-    released_counts: Counts | None
+    released_counts: Counts | None = None
     # (m',) indices into the targets.
     origins: Labels
     # (r, d) noisy averages. For NNA, NaN if the average was refused.
     noisy_averages: Centers
     # (r,) noisy counts, refused cells included. NNA only.
-    noisy_counts: Counts | None
+    noisy_counts: Counts | None = None
     # (m, d) records inside box and ball. (0, d) if they come in chunks.
     nonprivate_source: Points
     # (r, d) exact averages. For NNA, NaN if a cell is empty.
     nonprivate_averages: Centers
     # (r,) number of records in each cell. NNA only.
-    nonprivate_counts: Counts | None
+    nonprivate_counts: Counts | None = None
     # (m,) representative whose cell contains a record. NNA in memory only.
-    nonprivate_labels: Labels | None
+    nonprivate_labels: Labels | None = None
     # (r, min(t, m)) averaged records. NAS only.
-    nonprivate_neighbors: Labels | None
+    nonprivate_neighbors: Labels | None = None
     # (r,) Delta_t(x, S). NAS only.
-    nonprivate_distances: FloatArray | None
+    nonprivate_distances: FloatArray | None = None
     # Delta_t(S), the mean over all targets. NaN if m < t. NAS only.
-    nonprivate_delta_t: float | None
+    nonprivate_delta_t: float | None = None
     # Delta_t + Lambda + C, a bound on Diff(S, S') with probability 1 - gamma. NAS only.
-    nonprivate_bound: float | None
+    nonprivate_bound: float | None = None
 
     @property
     def n_averages(self) -> int:
@@ -422,17 +422,12 @@ def _nas(problem: _Problem, *, rng: np.random.Generator) -> SanitizeStep:
         ball=ball,
         core=core,
         scale=noise_scale(scheme),
-        threshold=None,
         noise_bound=noise_bound(scheme, params.gamma),
         released_points=noisy,
-        released_counts=None,
         origins=core.representatives,
         noisy_averages=noisy,
-        noisy_counts=None,
         nonprivate_source=source.nonprivate_points,
         nonprivate_averages=frozen(ball.from_unit(nearest.nonprivate_means)),
-        nonprivate_counts=None,
-        nonprivate_labels=None,
         nonprivate_neighbors=nearest.nonprivate_neighbors,
         nonprivate_distances=nearest.nonprivate_distances,
         nonprivate_delta_t=delta_t,
@@ -466,7 +461,6 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitizeStep:
         core=core,
         scale=noise_scale(scheme),
         threshold=threshold,
-        noise_bound=None,
         released_points=frozen(averages[firm]),
         released_counts=frozen(noisy[firm, 0]),
         origins=frozen(core.representatives[firm]),
@@ -476,8 +470,4 @@ def _nna(problem: _Problem, *, rng: np.random.Generator) -> SanitizeStep:
         nonprivate_averages=frozen(means),
         nonprivate_counts=frozen(cells.nonprivate_counts),
         nonprivate_labels=None if source is None else cells.nonprivate_labels,
-        nonprivate_neighbors=None,
-        nonprivate_distances=None,
-        nonprivate_delta_t=None,
-        nonprivate_bound=None,
     )
