@@ -30,7 +30,7 @@ def images(app):
     return [html.unescape(tag) for tag in re.findall(r"<img class=.dpviz-thumbnail[^>]*>", bodies)]
 
 
-def test_a_bare_address_shows_it_with_five_pictures(opened):
+def test_home_shows_a_moving_picture_for_each_method(opened):
     assert opened.title[0].value == home.TITLE
     shown = images(opened)
     assert len(shown) == len(CATALOGUE)
@@ -45,15 +45,7 @@ def test_a_bare_address_shows_it_with_five_pictures(opened):
     assert sum(map(len, shown)) < MOST_BYTES
 
 
-def test_pictures_are_made_once_for_all_sessions(opened, monkeypatch):
-    assert images(opened)
-    monkeypatch.setattr(home, "draw_thumbnail", lambda *_, **__: pytest.fail("drawn again"))
-    again = AppTest.from_file(str(ROOT / MAIN), default_timeout=60).run()
-    assert not again.exception
-    assert images(again) == images(opened)
-
-
-def test_every_door_is_a_link(opened):
+def test_home_links_every_page_of_the_catalog(opened):
     links = {element.proto.page for element in opened.get("page_link")}
     assert links == {*CATALOGUE, "audit"}
     (stage,) = [each for each in opened.get("bidi_component") if each.proto.component_name == "dpviz.stage"]
@@ -64,8 +56,11 @@ def test_every_door_is_a_link(opened):
 
 
 @pytest.mark.parametrize(("index", "page"), [*enumerate(home.ATTACKS)])
-def test_an_attack_opens_on_its_page(index, page):
+def test_attack_opens_its_page_without_drawing_pictures_again(opened, monkeypatch, index, page):
+    monkeypatch.setattr(home, "draw_thumbnail", lambda *_, **__: pytest.fail("drawn again"))
     app = AppTest.from_file(str(ROOT / MAIN), default_timeout=60).run()
+    assert not app.exception
+    assert images(app) == images(opened) != []
     app.button[index].click().run()
     assert not app.exception
     assert app.title[0].value == CATALOGUE[page].title
