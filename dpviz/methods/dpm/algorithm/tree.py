@@ -308,8 +308,9 @@ GROUP = 2_000_000
 class Node(Confidential):
     """One subset of the growing tree, with its cell in box units."""
 
-    low: FloatArray  # (d,)
-    high: FloatArray  # (d,)
+    # (d,) ends of the cell.
+    low: FloatArray
+    high: FloatArray
     # (d,) first candidate inside the cell.
     first: IntArray
     # (d,) candidate after the last one inside the cell.
