@@ -6,12 +6,26 @@ from pathlib import Path
 
 LONGEST = 72
 WORDS = """
-Accept Adapt Add Allow Ask Build Bump Call Change Check Clip Close Compare Compute Correct Count Cut Declare
-Describe Document Draw Drop Explain Export Fix Follow Format Give Group Handle Hide Ignore Improve Include Inline
-Join Keep Label Let Limit List Load Make Mark Measure Merge Move Name Open Pass Pin Point Polish Prepare Put Raise
-Read Record Reduce Refuse Reject Remove Rename Repeat Replace Replay Report Require Restore Return Reuse Revert
-Rewrite Round Run Save Say Scroll Search Send Set Share Shorten Show Simplify Skip Sort Speed Split Start State Stop
-Store Support Take Test Track Translate Treat Try Tune Turn Type Undo Unify Update Use Verify Wait Warn Widen Write
+Accept Adapt Add Align Allocate Allow Annotate Append Apply Arrange Ask Assert Assign Avoid Await Balance Begin
+Block Bound Bring Build Bump Bundle Cache Calculate Call Carry Catch Change Check Clean Clear Clip Close Collect
+Color Combine Commit Compare Complete Compress Compute Configure Connect Convert Copy Correct Count Cover Create
+Cut Decide Declare Decode Deduplicate Default Defer Define Delay Delete Deprecate Describe Detect Disable
+Display Divide Document Download Draw Drive Drop Edit Enable Encode End Enforce Enlarge Ensure Estimate Evaluate
+Exclude Expand Expect Explain Export Expose Extend Extract Fall Fill Filter Find Finish Fit Fix Flatten Fold
+Follow Force Forget Format Generalize Generate Give Group Guard Guess Handle Help Hide Highlight Hold Identify
+Ignore Implement Import Improve Include Indent Infer Initialize Inline Insert Install Introduce Invert Isolate
+Join Judge Keep Key Label Layer Learn Leave Let Limit Link Lint List Load Lock Log Lower Make Map Mark Mask
+Match Measure Mention Merge Migrate Mirror Mock Move Name Normalize Note Notice Number Offer Omit Open Optimize
+Order Pack Paint Pair Parametrize Parse Pass Permit Pick Pin Place Play Plot Point Polish Post Prefer Prepare
+Preserve Prevent Print Promote Propose Protect Prove Publish Put Quote Raise Randomize Rank Reach Read Rebuild
+Recognize Recommend Recompute Record Redirect Reduce Refactor Refer Refine Refresh Refuse Regenerate Register
+Reject Release Rely Remove Rename Render Reorder Reorganize Repeat Replace Replay Report Require Reset Resize
+Resolve Restore Resume Retry Return Reuse Reveal Revert Reword Rewrite Round Run Sample Save Say Scale Scroll
+Search Seed Select Send Separate Serve Set Share Shift Shorten Show Shrink Shuffle Sign Simplify Size Skip
+Smooth Solve Sort Specify Speed Spell Split Standardize Start State Stay Step Stop Store Strengthen Style
+Subtract Suggest Sum Support Suppress Switch Take Tell Test Thin Tighten Time Trace Track Transform Translate
+Treat Trim Trust Try Tune Turn Type Uncover Undo Unfold Unify Unlock Unpack Update Upgrade Upload Use Validate
+Vary Verify View Visit Wait Walk Warn Weigh Widen Wire Withdraw Word Wrap Write Zoom
 """
 VERBS = frozenset(WORDS.split())
 
