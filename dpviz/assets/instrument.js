@@ -32,6 +32,8 @@ const ENDS_PX = 10; // of the track, from the edges
 const CLEAR_PX = 4; // between a number and a line
 const DRAW_MS = 30; // until bands that come one after the other are drawn
 const MAX_MOVES = 64;
+const PEOPLE_A_ROW = 50;
+const PERSON_PX = { width: 11, height: 29 }; // with the room around one
 const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
   phone: { strip: 42, gap: 22, foot: 20, below: 30, value: 17, words: 13, dot: 5.5, thumb: 13 },
   low: { strip: 40, gap: 22, foot: 18, below: 30, value: 17, words: 13, dot: 5.5, thumb: 11 },
@@ -97,6 +99,7 @@ export class Instrument {
     /** @type {number[]} */ this.places = []; // of each value, as a share of the axis
     /** @type {StageWords | null} */ this.said = null; // the words of that picture
     this.end = true; // whether the picture shows its last step
+    /** @type {number | undefined} */ this.rate = undefined; // how often attackers are right about the person under a lens
     /** @type {Map<number, number>} */ this.indexes = new Map(); // of moves, by number
     /** @type {keyof typeof SIZES} */ this.size = "laptop";
     this.height = 0;
@@ -168,11 +171,12 @@ export class Instrument {
   // -- What the picture says --
 
   /**
-   * Show the words of a picture, drawn at the index-th value; `end` says whether its last step is on the screen.
-   * @param {StageWords | null} words @param {number} index
+   * Show the words of a picture, drawn at the index-th value; `end` says whether its last step is on the screen, and
+   * `rate` how often attackers are right about the person under its lens.
+   * @param {StageWords | null} words @param {number} index @param {boolean} [end] @param {number} [rate]
    */
-  words(words, index, end = true) {
-    Object.assign(this, { said: words, place: index, end });
+  words(words, index, end = true, rate = undefined) {
+    Object.assign(this, { said: words, place: index, end, rate });
     if (words?.loss && !words.loss.law.length) this.visited.set(index, words.loss.value);
     this.draw();
   }
@@ -289,8 +293,8 @@ export class Instrument {
     const at = this.x(this.places[this.place]);
     const view = { at, width, strip, first, second };
     this.drawing.replaceChildren(
-      makeShape("line", { x1: at, x2: at, y1: first, y2: track, class: "here" }),
-      ...(this.said ? [...this.drawRisk(view, this.said), ...this.drawLoss(view, this.said)] : []),
+      makeShape("line", { x1: at, x2: at, y1: this.rate ? second : first, y2: track, class: "here" }),
+      ...(this.said ? [...(this.rate ? this.drawPeople(view, this.said, this.rate) : this.drawRisk(view, this.said)), ...this.drawLoss(view, this.said)] : []),
       ...this.drawTrack(data, track), ...this.drawDots(view),
     );
     const named = `${width} ${track} ${isPhone} ${heading}`;
@@ -329,6 +333,31 @@ export class Instrument {
       marks.push(makeShape("text", { x: 0, y: top + strip / 2 + 4, class: "value-words" }, "no limit is proved"));
     }
     return marks;
+  }
+
+  /** Draw a hundred attackers, those first who are right about the person under the lens. @param {View} view @param {StageWords} said @param {number} rate */
+  drawPeople({ first: top, width, strip }, { risk }, rate) {
+    const { value, words } = this.sizes;
+    const right = Math.round(100 * rate);
+    const [across, down] = [width / PEOPLE_A_ROW, (strip - value) / 2];
+    const scale = Math.min(across / PERSON_PX.width, down / PERSON_PX.height);
+    const people = (/** @type {number} */ from, /** @type {number} */ to) => Array.from({ length: to - from }, (_, i) => {
+      const [column, row] = [(from + i) >> 1, (from + i) % 2];
+      const [x, y] = [(column + 0.5) * across, top + row * down];
+      const [head, body] = [3.1 * scale, 4 * scale];
+      return `M${x - head} ${y + head}a${head} ${head} 0 1 0 ${2 * head} 0a${head} ${head} 0 1 0 ${-2 * head} 0`
+        + `M${x - body} ${y + 22 * scale}V${y + 11 * scale}a${body} ${body} 0 0 1 ${2 * body} 0V${y + 22 * scale}Z`;
+    }).join("");
+    const text = makeShape("text", { x: 0, y: top + strip, class: "value" }, rate > 0.995 ? "over 99" : String(right));
+    const allowed = risk ? ` ε allows ${risk.value > 99 ? "" : "at most "}${risk.text}.` : "";
+    text.append(makeShape("tspan", { class: "unit-of" }, ` guess right. A coin: 50.${allowed}`));
+    const question = this.isPhone ? "Did you take part? 100 attackers" : "Did you take part? A hundred attackers, who know everyone else, guess";
+    return [
+      makeShape("text", { x: 0, y: top - words + 3, class: "label" }, question),
+      makeShape("path", { d: people(0, right), class: "people" }),
+      makeShape("path", { d: people(right, 100), class: "people wrong" }),
+      text,
+    ];
   }
 
   /** Return who can be right, after a question; "" where there is no room, and the number says it. @param {string} question */
@@ -406,7 +435,7 @@ export class Instrument {
       value.append(makeShape("tspan", { class: "unit-of" }, ` ${unit}`));
       return value;
     };
-    if (said?.risk) {
+    if (said?.risk && !this.rate) {
       const y = this.riskY(said.risk.value);
       const unit = this.afterQuestion(said.risk_label) ? "in 100" : "in 100 right";
       marks.push(makeShape("circle", { cx: at, cy: y, r: sizes.dot, class: "dot" }),

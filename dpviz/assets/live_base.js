@@ -26,10 +26,10 @@ export function readHeader(bytes) {
 /** Read a packed scene: its header, with every array of every layer as {data, shape}, without copying. @param {Packed} bytes @returns {Scene} */
 export function unpack(bytes) {
   const { header, body } = readHeader(bytes.byteOffset % 8 === 0 ? bytes : bytes.slice());
-  for (const layer of header.layers) {
-    for (const [name, { dtype, shape, offset }] of Object.entries(layer.arrays)) {
+  for (const { arrays } of [...header.layers, ...(header.lens ? [header.lens] : [])]) {
+    for (const [name, { dtype, shape, offset }] of Object.entries(arrays)) {
       const length = countOf(shape);
-      layer.arrays[name] = { data: new TYPES[dtype](body.buffer, body.byteOffset + offset, length), shape };
+      arrays[name] = { data: new TYPES[dtype](body.buffer, body.byteOffset + offset, length), shape };
     }
   }
   return header;

@@ -24,6 +24,7 @@ import { tablesOf } from "./live_table.js";
 import { icon, iconButton, tableElement } from "./live_parts.js";
 import { make, setText } from "./elements.js";
 import { Hands } from "./live_hands.js";
+import { Lens } from "./lens.js";
 import { Legend } from "./live_legend.js";
 import { Tools } from "./live_tools.js";
 
@@ -122,6 +123,7 @@ export class Picture {
     this.words = make("div", "words", "", { "aria-live": "polite" });
     this.menu = options.stage ? make("div", "layers", "", { popover: "auto", role: "group", "aria-label": "Layers" }) : null;
     this.menuButton = /** @type {HTMLButtonElement | null} */ (null);
+    this.lens = /** @type {Lens | null} */ (null); // of scenes that have one
     this.legend = new Legend(this);
     this.hands = new Hands(this);
     this.tools = new Tools(this);
@@ -475,7 +477,7 @@ export class Picture {
     const view = this.view(angles ? 1 : t, dpr, glided);
     const { scale, plot, box } = drawScene(this.ctx, scene, view);
     Object.assign(this, { scale, plot, box });
-    if (box && !angles) drawLabels(this.ctx, scene, view, { scale, box });
+    if (box) this.drawOver(scene, view, { scale, box });
     this.tools.draw(this.ctx, scale);
     if (box && JSON.stringify(box) !== this.boxTold) this.tellBox();
     if (!this.pending) return;
@@ -490,6 +492,18 @@ export class Picture {
     options.arrive = false; // what the reader clicked elsewhere has led to it, and not to what stands above
     const root = this.root.getRootNode();
     (root instanceof ShadowRoot ? root.host : this.root).scrollIntoView({ block: "center" });
+  }
+
+  /** Draw names and the lens over a stage's picture. @param {Scene} scene @param {View} view @param {{ scale: Scale, box: Box }} places */
+  drawOver(scene, view, places) {
+    if (!this.hands.angles) drawLabels(this.ctx, scene, view, places);
+    if (scene.lens) this.lens ??= new Lens(this.picture);
+    this.lens?.draw(this.ctx, scene, { ...view, ...places });
+  }
+
+  /** How often attackers are right about the person under the lens. */
+  get rate() {
+    return this.scene.lens?.rate;
   }
 
   /** Write where the public box is drawn, in the viewport. */

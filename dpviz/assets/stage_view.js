@@ -169,7 +169,7 @@ export class Stage {
     setText(this.finding, home?.question ?? (isEnd ? finding : detail || label));
     this.writeLede((home ? finding : words?.lede) ?? "");
     this.writeGuarantee(home ? null : words);
-    this.instrument?.words(words, this.index, isEnd);
+    this.instrument?.words(words, this.index, isEnd, lead.rate);
     this.writeNumbers(words, isEnd);
     this.layers.hidden = false;
     this.showSteps(scene, lead.frame);

@@ -85,6 +85,15 @@ export interface Scene {
   solid: Pair | null;
   place?: Pair;
   stage?: StageWords;
+  /** The lens on one person. Curator only. */
+  lens?: {
+    /** The place that it enlarges, scene coordinates. */
+    at: Pair;
+    radius: number;
+    /** How often the best attacker is right about her, from 0.5 to 1. */
+    rate: number;
+    arrays: { ends: NumberArray; glass: NumberArray; dots: NumberArray; inside: NumberArray };
+  };
 }
 
 export interface Measure {
@@ -228,6 +237,7 @@ export interface Theme {
   noise: string;
   public: string;
   violation: string;
+  without: string;
   clusters: string[];
   grid: string;
   axis: string;

@@ -332,6 +332,27 @@ class Layer(Confidential):
         return int(next(iter(self.arrays.values())).shape[1]) if self.kind is not Kind.CURSOR else 1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Lens(Confidential):
+    """A glass that enlarges where a noisy average lands with one person and without her. Exact: curator only."""
+
+    # Place that it enlarges, scene coordinates.
+    at: tuple[float, float]
+    # Radius of that place, scene coordinates.
+    radius: float
+    # (2, 2) the exact averages with and without the person, from the middle of the glass, in its radii.
+    ends: FloatArray
+    # (cells, cells) uint8: the chance that the person is in, for an attacker who sees an average land there; 1 is
+    # without her for sure, 128 undecided, 255 with her for sure. Row 0 is at low y.
+    glass: ByteArray
+    # (n, 2) places where averages land, in radii of the glass.
+    dots: FloatArray
+    # (n,) whether each dot is with the person.
+    inside: BoolArray
+    # How often the best attacker who sees the whole release is right about the person, from 0.5 to 1.
+    rate: float
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A number on a strip of the stage: its position, and its text without a unit."""
@@ -422,6 +443,8 @@ class Scene(Confidential):
     public_stage: StageWords | None = None
     # False if the plane itself was computed from records. Then nothing drawn in it is public.
     axes_public: bool = True
+    # What the release shows about one person. None for no lens.
+    lens: Lens | None = None
 
     def public(self) -> "Scene":
         """Return the picture without everything that only the curator may see."""
@@ -437,9 +460,10 @@ class Scene(Confidential):
                 caption=caption,
                 stage=self.public_stage,
                 public_stage=None,
+                lens=None,
             )
         layers = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
-        return replace(self, layers=layers, caption=caption, stage=self.public_stage, public_stage=None)
+        return replace(self, layers=layers, caption=caption, stage=self.public_stage, public_stage=None, lens=None)
 
     @property
     def words(self) -> str:
@@ -586,22 +610,31 @@ def pack(scene: Scene) -> bytes:
     """
     chunks: list[bytes] = []
     offset = 0
-    layers: list[dict[str, object]] = []
-    for layer in scene.seen_layers:
+
+    def store(arrays: Mapping[str, AnyArray]) -> dict[str, object]:
+        nonlocal offset
         directory: dict[str, object] = {}
-        for name, array in layer.arrays.items():
+        for name, array in arrays.items():
             wire = np.ascontiguousarray(array, dtype=np.float32 if array.dtype.kind == "f" else array.dtype)
             data = wire.tobytes()
             data += b"\0" * (-len(data) % ALIGNMENT)
             directory[name] = {"dtype": wire.dtype.name, "shape": wire.shape, "offset": offset}
             chunks.append(data)
             offset += len(data)
+        return directory
+
+    layers: list[dict[str, object]] = []
+    for layer in scene.seen_layers:
+        directory = store(layer.arrays)
         header = {name: getattr(layer, name) for name in _LAYER_FIELDS}
         header |= {name: getattr(layer, name).value for name in ("kind", "role", "audience")}
         header |= {name: value for name in ("glides", "ids", "hub", "label") if (value := getattr(layer, name))}
         layers.append({**header, "rows": layer.rows.tolist(), "arrays": directory})
-    body = b"".join(chunks)
     header = {name: getattr(scene, name) for name in _SCENE_FIELDS}
+    if (lens := scene.lens) is not None:
+        arrays = {name: getattr(lens, name) for name in ("ends", "glass", "dots", "inside")}
+        header["lens"] = {"at": lens.at, "radius": lens.radius, "rate": lens.rate, "arrays": store(arrays)}
+    body = b"".join(chunks)
     header |= {"version": PACK_VERSION, "caption": scene.live_words, "pace": float(scene.pace), "layers": layers}
     header |= {"frames": [[frame.label, frame.detail] for frame in scene.frames]}
     for name, axis in (("x", scene.x), ("y", scene.y)):

@@ -35,6 +35,7 @@ from dpviz.core import (
 from dpviz.mechanisms import TEACHING
 from dpviz.plots import PDF, PNG, RISK_QUESTION, Figure, Measure, Scene, StageWords, Strip, converted, csv_text, svg
 from dpviz.plots.page import build_page
+from dpviz.plots.scene import Lens
 from dpviz.stories.ensemble import Ensembles, with_ensembles
 from dpviz.stories.ground_layers import on_map
 from dpviz.stories.label import (
@@ -333,6 +334,11 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """
         del view
         return None, None
+
+    def lens(self, record: int) -> Lens | None:
+        """Return the lens on a record, by its index, or None if the method has none. Curator of a teaching run only."""
+        del record
+        return None
 
     def plane(self, view: View) -> Projection:
         """Return the plane of the picture over the features of `view`."""

@@ -59,7 +59,7 @@ STILL = "Curator's view of synthetic records: gray marks are secret."
 SIZE = (240, 240)
 THUMBNAILS = tuple(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
 # Box units. The person who is called "you" is near this point.
-YOU = (0.57, 0.62)
+YOU = (0.14, 0.55)
 # The run that k-means' page opens with.
 START_SEED, NOISE = 5, Noise(112)
 _PAGES = "dpviz:pages"
@@ -139,7 +139,7 @@ def _open_attack(page: str, attack: Attack) -> None:
 
 def _request(epsilon: float) -> RunRequest:
     method = CATALOGUE[FEATURED]
-    params = method.Params(epsilon=epsilon, start_seed=START_SEED)
+    params = method.Params(epsilon=epsilon, start_seed=START_SEED, start="private")
     return RunRequest(method, method.run, params)
 
 
@@ -151,15 +151,18 @@ def last_frame(epsilon: float) -> Scene:
     words = scene.stage
     # Every run has words.
     assert words is not None
-    # A ring around one person, which grows as an attacker learns more. The attacker looks at nobody else.
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
-    size = 12.0 + ((50.0 if words.risk is None else words.risk.value) - 50.0) / 5.0
+    lens = run.lens(you)
+    # The featured method has one.
+    assert lens is not None
+    # A ring around one person, which grows as an attacker learns more. The attacker looks at nobody else.
+    size = 12.0 + 20.0 * (lens.rate - 0.5)
     named = f"you, one of {len(run.unit):,} people"
     ring = Layer.from_arrays(
         "you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=named
     )
     layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
-    return replace(scene, layers=layers, stage=replace(words, lede=""))
+    return replace(scene, layers=layers, stage=replace(words, lede=""), lens=lens)
 
 
 # Thumbnails.

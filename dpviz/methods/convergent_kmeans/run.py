@@ -16,13 +16,15 @@ from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep
 from dpviz.methods.convergent_kmeans.layers import ZoneMeans
 from dpviz.plots import RELEASED, Frame, Ink, Layer, Scene
-from dpviz.solvers import LloydRun, lloyd
+from dpviz.plots.scene import Lens
+from dpviz.solvers import BOX_MIDDLE, LloydRun, assign, lloyd
 from dpviz.stories import center_facts, ensemble
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers import Blur, CentersRun, Headline, Placement
 from dpviz.stories.charts import CostLine
-from dpviz.stories.ensemble import Ensembles
+from dpviz.stories.ensemble import Ensembles, SumNoise
 from dpviz.stories.glossary import meant
+from dpviz.stories.lens import NoisyAverage, lens_on
 from dpviz.stories.panel import Fact, ceiled, counted, number, odds
 from dpviz.stories.spending import noise_scales
 from dpviz.stories.stage import Clock, Stage, Stops, stack
@@ -221,6 +223,16 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         last, seeded = self.steps[-1], self.release.start_packing is not None
         exact = (last.nonprivate_counts, last.nonprivate_mean, last.previous_centers)
         return ensemble.of_noisy_means(self.result, self.final, *exact, seeded=seeded, teaching=self.teaching)
+
+    def lens(self, record: int) -> Lens:
+        """Return the lens on one record of two features, by its index: the average of its cluster in the last step."""
+        last, person = self.steps[-1], self.unit[record]
+        cluster = assign(person[None], last.previous_centers)[0]
+        count = float(last.nonprivate_counts[cluster])
+        scales = [noise_scales(self.result, purpose)[-1] for purpose in (Purpose.COUNTS, Purpose.SUMS)]
+        noise = SumNoise(scales[0], scales[1])
+        sums = count * (last.nonprivate_mean[cluster] - BOX_MIDDLE)
+        return lens_on(NoisyAverage(noise, count, sums), person, self.result.events)
 
     def cost_line(self) -> CostLine:
         """Return the exact cost of the start and of the centers after each iteration."""

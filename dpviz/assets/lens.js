@@ -1,0 +1,139 @@
+// The lens on one person: a glass over the picture's corner that enlarges the average of her cluster, with the places
+// where it lands with her (filled) and without her (hollow). The glass has the color of an attacker's conclusion.
+
+/** @import { Box, Packed, Scale, Scene, Theme } from "./types.d.ts" */
+
+import { contextOf, fitCanvas, line, parseColor } from "./kit.js";
+import { make } from "./elements.js";
+
+const SHARE = { laptop: 0.275, phone: 0.257 }; // radius of the glass, of the box's width
+const BEYOND = { laptop: [54, 18], phone: [4, 8] }; // pixels that the glass reaches beyond the box, left and below
+const RIM = { laptop: 5, phone: 3 }; // pixels
+const EDGE = 4; // pixels between the glass and its canvas
+const DOT = { laptop: 3.2, phone: 2 }; // radius, pixels
+const END = 3.5; // radius of the exact averages, pixels
+const TYPE = { laptop: 15, phone: 12 }; // pixels
+const APART = { laptop: 20, phone: 14 }; // pixels between an average and its name
+const SPOT = 6; // least radius of the enlarged place, pixels
+const UNDECIDED = 128; // a cell from which nothing follows
+const SURE = 127;
+const OPACITY = 0.62; // of a conclusion that is sure
+
+/** Paint the glass: with the person in one color, without her in the other. @param {HTMLCanvasElement} canvas @param {NonNullable<Scene["lens"]>["arrays"]["glass"]} glass @param {Theme} theme */
+function paintGlass(canvas, { data, shape: [rows, columns] }, theme) {
+  [canvas.width, canvas.height] = [columns, rows];
+  const image = new ImageData(columns, rows);
+  const [inside, outside] = [theme.released, theme.without].map((color) => parseColor(color) ?? [0, 0, 0]);
+  for (let i = 0; i < data.length; i += 1) {
+    const share = (data[i] - UNDECIDED) / SURE;
+    const at = 4 * ((rows - 1 - Math.floor(i / columns)) * columns + (i % columns)); // row 0 is at the bottom
+    image.data.set([...(share > 0 ? inside : outside), Math.abs(share) * OPACITY * 255], at);
+  }
+  contextOf(canvas).putImageData(image, 0, 0);
+}
+
+export class Lens {
+  /** @param {HTMLElement} parent The picture */
+  constructor(parent) {
+    this.canvas = make("canvas", "lens", "", { "aria-hidden": "true" });
+    this.glass = make("canvas");
+    parent.append(this.canvas);
+  }
+
+  /**
+   * Draw the lens of a scene over its picture, and the two lines from the place that it enlarges.
+   * @param {CanvasRenderingContext2D} ctx Of the picture
+   * @param {Scene} scene @param {{ scale: Scale, box: Box, theme: Theme, phone: boolean, dpr: number }} view
+   */
+  draw(ctx, { lens }, { scale, box, theme, phone, dpr }) {
+    this.canvas.hidden = !lens;
+    if (!lens) return;
+    const size = phone ? "phone" : "laptop";
+    const radius = Math.round(SHARE[size] * box.width);
+    const [left, below] = BEYOND[size];
+    const middle = [box.left + radius - left, box.top + box.height - radius + below];
+    const around = radius + EDGE;
+    this.drawSpot(ctx, [scale.x(lens.at[0]), scale.y(lens.at[1])], middle, radius, theme);
+    Object.assign(this.canvas.style, { left: `${middle[0] - around}px`, top: `${middle[1] - around}px`, width: `${2 * around}px`, height: `${2 * around}px` });
+    const own = fitCanvas(this.canvas, 2 * around, 2 * around, dpr);
+    own.clearRect(0, 0, 2 * around, 2 * around);
+    own.save();
+    own.translate(around, around);
+    this.drawGlass(own, lens, radius, theme, size);
+    own.restore();
+  }
+
+  /** Mark the enlarged place, and join it to the glass. @param {CanvasRenderingContext2D} ctx @param {number[]} spot @param {number[]} middle @param {number} radius @param {Theme} theme */
+  drawSpot(ctx, [x, y], [cx, cy], radius, theme) {
+    ctx.save();
+    ctx.strokeStyle = theme.text;
+    ctx.setLineDash([]);
+    ctx.beginPath();
+    const across = Math.atan2(cy - y, cx - x) + Math.PI / 2;
+    for (const side of [1, -1]) {
+      const [dx, dy] = [side * Math.cos(across), side * Math.sin(across)];
+      line(ctx, x + SPOT * dx, y + SPOT * dy, cx + radius * dx, cy + radius * dy);
+    }
+    ctx.lineWidth = 1;
+    ctx.globalAlpha = 0.55;
+    ctx.stroke();
+    ctx.beginPath();
+    ctx.arc(x, y, SPOT, 0, 2 * Math.PI);
+    ctx.lineWidth = 2;
+    ctx.globalAlpha = 1;
+    ctx.stroke();
+    ctx.restore();
+  }
+
+  /** @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {number} radius @param {Theme} theme @param {"laptop" | "phone"} size */
+  drawGlass(ctx, { arrays: { ends, glass, dots, inside } }, radius, theme, size) {
+    const disc = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ r) => {
+      ctx.beginPath();
+      ctx.arc(x, y, r, 0, 2 * Math.PI);
+    };
+    disc(0, 0, radius);
+    ctx.save();
+    ctx.fillStyle = theme.box;
+    ctx.fill();
+    ctx.clip();
+    paintGlass(this.glass, glass, theme);
+    ctx.imageSmoothingQuality = "high";
+    ctx.drawImage(this.glass, -radius, -radius, 2 * radius, 2 * radius);
+    ctx.lineWidth = 1.5;
+    for (let i = 0; i < inside.data.length; i += 1) {
+      disc(radius * dots.data[2 * i], -radius * dots.data[2 * i + 1], DOT[size]);
+      ctx.fillStyle = ctx.strokeStyle = inside.data[i] ? theme.released : theme.without;
+      if (inside.data[i]) ctx.fill();
+      else ctx.stroke();
+    }
+    const [x1, y1, x0, y0] = [0, 1, 2, 3].map((i) => (i % 2 ? -1 : 1) * radius * ends.data[i]);
+    ctx.strokeStyle = ctx.fillStyle = theme.text;
+    ctx.lineWidth = 2;
+    ctx.beginPath();
+    line(ctx, x0, y0, x1, y1);
+    ctx.stroke();
+    for (const [x, y] of [[x0, y0], [x1, y1]]) {
+      disc(x, y, END);
+      ctx.fill();
+    }
+    const up = y1 < y0 ? -1 : 1; // names stand beyond the two ends
+    this.name(ctx, "with you", x1, y1 + up * APART[size], theme.released, theme, size);
+    this.name(ctx, "without you", x0, y0 - up * APART[size], theme.without, theme, size);
+    ctx.restore();
+    disc(0, 0, radius);
+    ctx.lineWidth = RIM[size];
+    ctx.strokeStyle = theme.text;
+    ctx.stroke();
+  }
+
+  /** @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} x @param {number} y @param {string} color @param {Theme} theme @param {"laptop" | "phone"} size */
+  name(ctx, text, x, y, color, theme, size) {
+    ctx.font = `650 ${TYPE[size]}px ${theme.font}`;
+    [ctx.textAlign, ctx.textBaseline, ctx.lineJoin] = ["center", "middle", "round"];
+    [ctx.strokeStyle, ctx.lineWidth, ctx.fillStyle] = [theme.box, 4, color];
+    ctx.globalAlpha = 0.9;
+    ctx.strokeText(text, x, y);
+    ctx.globalAlpha = 1;
+    ctx.fillText(text, x, y);
+  }
+}
