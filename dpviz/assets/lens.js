@@ -1,13 +1,14 @@
 // The lens on one person: a glass over the picture's corner that enlarges the average of her cluster, with the places
 // where it lands with her (filled) and without her (hollow). The glass has the color of an attacker's conclusion.
 
-/** @import { Box, Packed, Scale, Scene, Theme } from "./types.d.ts" */
+/** @import { Box, Rectangle, Scale, Scene, Theme } from "./types.d.ts" */
 
-import { contextOf, fitCanvas, line, parseColor } from "./kit.js";
+import { contextOf, fitCanvas, formatCount, line, parseColor } from "./kit.js";
 import { make } from "./elements.js";
 
+const PHONE_PX = 420; // a narrower box is a phone's
 const SHARE = { laptop: 0.275, phone: 0.257 }; // radius of the glass, of the box's width
-const BEYOND = { laptop: [54, 18], phone: [4, 8] }; // pixels that the glass reaches beyond the box, left and below
+const BEYOND = { laptop: [42, 18], phone: [4, 8] }; // pixels that the glass reaches beyond the box, left and below
 const RIM = { laptop: 5, phone: 3 }; // pixels
 const EDGE = 4; // pixels between the glass and its canvas
 const DOT = { laptop: 3.2, phone: 2 }; // radius, pixels
@@ -18,6 +19,22 @@ const SPOT = 6; // least radius of the enlarged place, pixels
 const UNDECIDED = 128; // a cell from which nothing follows
 const SURE = 127;
 const OPACITY = 0.62; // of a conclusion that is sure
+
+/** @param {Box} box @returns {"laptop" | "phone"} */
+const sizeOf = ({ width }) => (width < PHONE_PX ? "phone" : "laptop");
+
+/** Return the middle of the glass over a box, and its radius, CSS pixels. @param {Box} box */
+function placeOf(box) {
+  const radius = Math.round(SHARE[sizeOf(box)] * box.width);
+  const [left, below] = BEYOND[sizeOf(box)];
+  return { middle: [box.left + radius - left, box.top + box.height - radius + below], radius };
+}
+
+/** Return the rectangle that no name may cover. @param {Box} box @returns {Rectangle} */
+export function boundsOfLens(box) {
+  const { middle: [x, y], radius } = placeOf(box);
+  return [x - radius, y - radius, x + radius, y + radius];
+}
 
 /** Paint the glass: with the person in one color, without her in the other. @param {HTMLCanvasElement} canvas @param {NonNullable<Scene["lens"]>["arrays"]["glass"]} glass @param {Theme} theme */
 function paintGlass(canvas, { data, shape: [rows, columns] }, theme) {
@@ -43,16 +60,15 @@ export class Lens {
   /**
    * Draw the lens of a scene over its picture, and the two lines from the place that it enlarges.
    * @param {CanvasRenderingContext2D} ctx Of the picture
-   * @param {Scene} scene @param {{ scale: Scale, box: Box, theme: Theme, phone: boolean, dpr: number }} view
+   * @param {Scene} scene @param {{ scale: Scale, box: Box, theme: Theme, dpr: number }} view
    */
-  draw(ctx, { lens }, { scale, box, theme, phone, dpr }) {
+  draw(ctx, { lens }, { scale, box, theme, dpr }) {
     this.canvas.hidden = !lens;
     if (!lens) return;
-    const size = phone ? "phone" : "laptop";
-    const radius = Math.round(SHARE[size] * box.width);
-    const [left, below] = BEYOND[size];
-    const middle = [box.left + radius - left, box.top + box.height - radius + below];
+    const size = sizeOf(box);
+    const { middle, radius } = placeOf(box);
     const around = radius + EDGE;
+    this.drawWords(ctx, lens, box, radius / (lens.radius * scale.kx), theme, size);
     this.drawSpot(ctx, [scale.x(lens.at[0]), scale.y(lens.at[1])], middle, radius, theme);
     Object.assign(this.canvas.style, { left: `${middle[0] - around}px`, top: `${middle[1] - around}px`, width: `${2 * around}px`, height: `${2 * around}px` });
     const own = fitCanvas(this.canvas, 2 * around, 2 * around, dpr);
@@ -61,6 +77,15 @@ export class Lens {
     own.translate(around, around);
     this.drawGlass(own, lens, radius, theme, size);
     own.restore();
+  }
+
+  /** Say what is in the glass, and how much larger, right of it. @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {Box} box @param {number} times @param {Theme} theme @param {"laptop" | "phone"} size */
+  drawWords(ctx, { words }, box, times, theme, size) {
+    const lines = [`${words},`, `${formatCount(Number(times.toPrecision(2)))} times larger (secret)`];
+    const [right, type] = [box.left + box.width - 8, TYPE[size] - 1];
+    lines.forEach((text, i) => {
+      this.name(ctx, text, right, box.top + box.height - 8 - (lines.length - i - 0.5) * 1.3 * type, theme.text, theme, { type, align: "right" });
+    });
   }
 
   /** Mark the enlarged place, and join it to the glass. @param {CanvasRenderingContext2D} ctx @param {number[]} spot @param {number[]} middle @param {number} radius @param {Theme} theme */
@@ -117,8 +142,8 @@ export class Lens {
       ctx.fill();
     }
     const up = y1 < y0 ? -1 : 1; // names stand beyond the two ends
-    this.name(ctx, "with you", x1, y1 + up * APART[size], theme.released, theme, size);
-    this.name(ctx, "without you", x0, y0 - up * APART[size], theme.without, theme, size);
+    this.name(ctx, "with you", x1, y1 + up * APART[size], theme.released, theme, { type: TYPE[size] });
+    this.name(ctx, "without you", x0, y0 - up * APART[size], theme.without, theme, { type: TYPE[size] });
     ctx.restore();
     disc(0, 0, radius);
     ctx.lineWidth = RIM[size];
@@ -126,10 +151,10 @@ export class Lens {
     ctx.stroke();
   }
 
-  /** @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} x @param {number} y @param {string} color @param {Theme} theme @param {"laptop" | "phone"} size */
-  name(ctx, text, x, y, color, theme, size) {
-    ctx.font = `650 ${TYPE[size]}px ${theme.font}`;
-    [ctx.textAlign, ctx.textBaseline, ctx.lineJoin] = ["center", "middle", "round"];
+  /** @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} x @param {number} y @param {string} color @param {Theme} theme @param {{ type: number, align?: CanvasTextAlign }} style */
+  name(ctx, text, x, y, color, theme, { type, align = "center" }) {
+    ctx.font = `650 ${type}px ${theme.font}`;
+    [ctx.textAlign, ctx.textBaseline, ctx.lineJoin] = [align, "middle", "round"];
     [ctx.strokeStyle, ctx.lineWidth, ctx.fillStyle] = [theme.box, 4, color];
     ctx.globalAlpha = 0.9;
     ctx.strokeText(text, x, y);

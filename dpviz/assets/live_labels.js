@@ -7,6 +7,7 @@ import { clamp, contextOf, formatCount, mix, remember } from "./kit.js";
 import { colorOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
 import { isMap } from "./live_axes.js";
 import { nameCloud } from "./live_fog.js";
+import { boundsOfLens } from "./lens.js";
 import { alphaOf, boundsOf, endsOf, isPinned, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
 
 const MOST_LABELS = 6;
@@ -301,6 +302,7 @@ export function drawLabels(ctx, scene, view, { scale, box }) {
   ctx.font = `600 ${type}px ${view.theme.font}`;
   const own = { ...view, scale, type };
   const taken = [...drawOutside(ctx, scene, view, own, box), ...nameCloud(ctx, scene, view, own, box)];
+  if (scene.lens) taken.push(boundsOfLens(box));
   const key = JSON.stringify([scene.hash, view.frame, view.zoom, [...view.hidden], view.width, view.height]);
   if (view.cache.labels?.key !== key) {
     const still = { ...own, row: 0, from: -1, t: 1, starts: null, glided: 1 };

@@ -296,7 +296,7 @@ export class Stage {
     const key = JSON.stringify(home?.actions ?? null);
     if (key === this.homeKey) return;
     this.homeKey = key;
-    this.actions.replaceChildren(...(home?.actions ?? []).map(([words, page], i) => {
+    this.actions.replaceChildren(make("span", "definition", home?.definition), ...(home?.actions ?? []).map(([words, page], i) => {
       const link = make("a", i ? "" : "begin", words, { href: page });
       link.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || this.data.linked) return;

@@ -271,6 +271,7 @@ export interface StageCount {
 /** The home page, where a question stands over all. */
 export interface Home {
   question: string;
+  definition: string;
   /** The ways to begin: words and pages. */
   actions: [string, string][];
   /** CSS pixels left below the pictures. */

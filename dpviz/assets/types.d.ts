@@ -90,6 +90,7 @@ export interface Scene {
     /** The place that it enlarges, scene coordinates. */
     at: Pair;
     radius: number;
+    words: string;
     /** How often the best attacker is right about her, from 0.5 to 1. */
     rate: number;
     arrays: { ends: NumberArray; glass: NumberArray; dots: NumberArray; inside: NumberArray };

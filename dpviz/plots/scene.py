@@ -351,6 +351,8 @@ class Lens(Confidential):
     inside: BoolArray
     # How often the best attacker who sees the whole release is right about the person, from 0.5 to 1.
     rate: float
+    # What the glass shows, in a few words.
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -633,7 +635,13 @@ def pack(scene: Scene) -> bytes:
     header = {name: getattr(scene, name) for name in _SCENE_FIELDS}
     if (lens := scene.lens) is not None:
         arrays = {name: getattr(lens, name) for name in ("ends", "glass", "dots", "inside")}
-        header["lens"] = {"at": lens.at, "radius": lens.radius, "rate": lens.rate, "arrays": store(arrays)}
+        header["lens"] = {
+            "at": lens.at,
+            "radius": lens.radius,
+            "rate": lens.rate,
+            "words": lens.words,
+            "arrays": store(arrays),
+        }
     body = b"".join(chunks)
     header |= {"version": PACK_VERSION, "caption": scene.live_words, "pace": float(scene.pace), "layers": layers}
     header |= {"frames": [[frame.label, frame.detail] for frame in scene.frames]}

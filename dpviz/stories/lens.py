@@ -25,7 +25,7 @@ PULL = 0.62
 # Cells of the glass along each axis.
 N_CELLS = 25
 # Values of the noisy count that stand for its distribution.
-N_COUNTS = 64
+N_COUNTS = 128
 # Dots that the lens shows, on average, and the places where a dot can be.
 N_DOTS, N_PLACES = 150, 4096
 # Value of a cell from which nothing follows, and the largest difference from it.
@@ -84,20 +84,19 @@ class NoisyAverage:
         return np.asarray(highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1)))
 
 
-def lens_on(average: NoisyAverage, person: FloatArray, events: tuple[Event, ...]) -> Lens:
+def lens_on(average: NoisyAverage, person: FloatArray, events: tuple[Event, ...], words: str) -> Lens:
     """Return the lens on one of the records (2,) behind a noisy average with her, box units. Curator only.
 
-    `events` are those of the whole run. Raises ValueError for other than two features.
+    `events` are those of the whole run, and `words` name the average. Raises ValueError for other than two features.
     """
     if person.shape != (2,):
         raise ValueError(f"A lens needs a person with two features, got shape {person.shape}.")
     worlds = (average, average.without(person))
     ends = np.stack([world.mean for world in worlds])
     middle, radius = ends.mean(axis=0), float(np.linalg.norm(ends[0] - ends[1])) / PULL
-    counts, log_weights = _counts(average)
     sides = np.linspace(-1.0, 1.0, N_CELLS)
     cells = np.stack(np.meshgrid(sides, sides), axis=-1).reshape(-1, 2)
-    logs = [world.log_density(middle + radius * cells, counts, log_weights) for world in worlds]
+    logs = log_densities(average, person, middle + radius * cells)
     chance = 1.0 / (1.0 + np.exp(logs[1] - logs[0]))
     values = UNDECIDED + np.rint(SURE * (2.0 * chance - 1.0))
     dots, inside = _thinned([each.reshape(N_CELLS, N_CELLS) for each in logs])
@@ -109,7 +108,15 @@ def lens_on(average: NoisyAverage, person: FloatArray, events: tuple[Event, ...]
         dots=frozen(dots),
         inside=frozen(inside),
         rate=best_guess_rate(person_shifts(events, person)),
+        words=words,
     )
+
+
+def log_densities(average: NoisyAverage, person: FloatArray, places: Points) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithms of an average's density at places (n, d), box units, with a person and without her."""
+    counts, log_weights = _counts(average)
+    other = average.without(person)
+    return average.log_density(places, counts, log_weights), other.log_density(places, counts, log_weights)
 
 
 def _counts(average: NoisyAverage) -> tuple[FloatArray, FloatArray]:

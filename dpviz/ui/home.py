@@ -33,6 +33,9 @@ from dpviz.ui.runs import AnyRun, Noise, RunRequest, keep, run_method
 from dpviz.ui.stage import StagePicture
 
 TITLE = "How much noise hides a person?"
+DEFINITION = (
+    "Differential privacy: every result is almost as likely with you as without you, and ε says what “almost” means."
+)
 FEATURED = next(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
 EPSILON = Knob(
     "home_epsilon",
@@ -125,6 +128,7 @@ def _stage() -> None:
         sweeps=not hiding.hides("sweep"),
         home={
             "question": TITLE,
+            "definition": DEFINITION,
             "actions": [[START, "learn"], [COMPARE, "compare"]],
             "below": BELOW,
         },

@@ -231,8 +231,10 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         count = float(last.nonprivate_counts[cluster])
         scales = [noise_scales(self.result, purpose)[-1] for purpose in (Purpose.COUNTS, Purpose.SUMS)]
         noise = SumNoise(scales[0], scales[1])
+        n_steps = len(self.steps)
+        words = "The noisy average of your cluster" + (f", step {n_steps} of {n_steps}" if n_steps > 1 else "")
         sums = count * (last.nonprivate_mean[cluster] - BOX_MIDDLE)
-        return lens_on(NoisyAverage(noise, count, sums), person, self.result.events)
+        return lens_on(NoisyAverage(noise, count, sums), person, self.result.events, words)
 
     def cost_line(self) -> CostLine:
         """Return the exact cost of the start and of the centers after each iteration."""

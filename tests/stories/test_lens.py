@@ -1,0 +1,122 @@
+"""The lens on one person shows the distribution of a noisy average, and only to the curator."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dpviz
+from dpviz.core import attacker_odds
+from dpviz.plots import pack
+from dpviz.plots.scene import read_header
+from dpviz.solvers import noisy_means
+from dpviz.stories import lens
+from dpviz.stories.ensemble import SumNoise
+from dpviz.stories.lens import NoisyAverage, lens_on, log_densities, person_shifts
+
+PERSON = np.array([0.9, 0.2])
+AVERAGE = NoisyAverage(SumNoise(0.6, 0.2), 60.0, 60.0 * np.array([0.12, 0.08]))
+# Cells of a histogram along each axis, and places in each.
+BINS, FINE = 4, 16
+
+
+@pytest.fixture(scope="module")
+def run():
+    rng = np.random.default_rng(3)
+    points = np.concatenate([rng.normal(middle, 0.05, (200, 2)).clip(0, 1) for middle in (0.25, 0.75)])
+    points[0] = [0.0, 1.0]
+    return dpviz.run(
+        "convergent_kmeans", points, bounds=(0, 1), n_clusters=2, start="private", epsilon=4.0, seed=1
+    )
+
+
+def simulate(average, lens_of, seed, n=1_500_000):
+    """Count where the mechanism's own averages land in the square around the glass, (y, x)."""
+    rng = np.random.default_rng(seed)
+    noise = average.noise
+    counts = average.count + noise.count_scale * rng.laplace(size=n)
+    sums = average.sums + noise.sum_scale * rng.laplace(size=(n, 2))
+    made = noisy_means(counts, sums, np.full((n, 2), np.nan), count_scale=noise.count_scale)
+    x, y = ((made - lens_of.at) / lens_of.radius).T
+    return np.histogram2d(y, x, bins=BINS, range=[[-1, 1], [-1, 1]])[0]
+
+
+def expect_shares(lens_of):
+    """Return the share of averages with the person in each cell of the histogram, from the densities."""
+    side = (np.arange(FINE * BINS) + 0.5) / (FINE * BINS) * 2.0 - 1.0
+    places = lens_of.at + lens_of.radius * np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    mass = [
+        np.exp(each).reshape(BINS, FINE, BINS, FINE).sum(axis=(1, 3)) for each in log_densities(AVERAGE, PERSON, places)
+    ]
+    return mass[0] / (mass[0] + mass[1])
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_densities_agree_with_simulated_averages(wrong):
+    shown = lens_on(AVERAGE, PERSON, (), "")
+    # The wrong world loses the person's coordinates, but not her count.
+    other = AVERAGE.without(PERSON)
+    other = replace(other, count=AVERAGE.count) if wrong else other
+    inside, outside = simulate(AVERAGE, shown, 1), simulate(other, shown, 2)
+    n = inside + outside
+    # Six standard deviations of a share, and the integral over counts by its values at 128 of them.
+    fits = np.abs(inside / n - expect_shares(shown)) < 3.0 / np.sqrt(n) + 1.0 / lens.N_COUNTS
+    assert n.min() > 1000
+    assert fits.all() != wrong
+
+
+def test_glass_has_the_chance_of_the_person():
+    shown = lens_on(AVERAGE, PERSON, (), "")
+    inside, outside = (np.exp(each) for each in log_densities(AVERAGE, PERSON, np.array([shown.at])))
+    middle = shown.glass[lens.N_CELLS // 2, lens.N_CELLS // 2]
+    assert abs((middle - lens.UNDECIDED) / lens.SURE - (inside - outside) / (inside + outside)) <= 0.5 / lens.SURE
+    # Row 0 of the glass is at low y.
+    (x, y), _ = shown.ends
+    row, column = (round((each + 1.0) / 2.0 * (lens.N_CELLS - 1)) for each in (y, x))
+    assert shown.glass[row, column] > lens.UNDECIDED > shown.glass[-1 - row, -1 - column]
+
+
+def test_dots_are_as_dense_as_simulated_averages(monkeypatch):
+    monkeypatch.setattr(lens, "N_DOTS", 2_500)
+    shown = lens_on(AVERAGE, PERSON, (), "")
+    for average, own in ((AVERAGE, shown.inside), (AVERAGE.without(PERSON), ~shown.inside)):
+        within = np.abs(shown.dots[own]).max(axis=1) < 0.5
+        x, y = shown.dots[own][within].T
+        found = np.histogram2d(y, x, bins=BINS, range=[[-0.5, 0.5]] * 2)[0]
+        wide = replace(shown, radius=shown.radius / 2.0)
+        expected = simulate(average, wide, 3)
+        expected *= found.sum() / expected.sum()
+        # Each place is drawn or not: at most five standard deviations of its number, which is below a Poisson's.
+        assert (np.abs(found - expected) < 5.0 * np.sqrt(expected) + 2.0).all()
+
+
+def test_shifts_of_a_corner_spend_all_of_epsilon(run):
+    corner = np.array([0.0, 1.0])
+    assert math.isclose(sum(person_shifts(run.events, corner)), 4.0, rel_tol=1e-9)
+    assert sum(person_shifts(run.events, np.array([0.25, 0.25]))) < 4.0
+
+
+def test_rate_is_below_the_guarantee(run):
+    shown = run.lens(0)
+    assert 0.5 < shown.rate < attacker_odds(4.0)
+    sure = np.abs(shown.glass.astype(float) - lens.UNDECIDED).max() / lens.SURE
+    assert sure <= math.tanh(2.0) + 0.5 / lens.SURE, "e to the epsilon bounds the color"
+
+
+def test_pull_has_a_fixed_length(run):
+    for record in (0, 5, 250):
+        assert math.isclose(np.linalg.norm(np.diff(run.lens(record).ends, axis=0)), lens.PULL)
+
+
+def test_lens_is_for_the_curator_only(run):
+    scene = replace(run.picture(), lens=run.lens(0))
+    assert "lens" in read_header(pack(scene))
+    assert "lens" not in read_header(pack(scene.public()))
+    assert pack(scene.public()) == pack(run.picture().public())
+    assert str(scene.lens.radius) not in repr(scene.lens)
+
+
+def test_three_features_have_no_lens():
+    with pytest.raises(ValueError, match="two features"):
+        lens_on(AVERAGE, np.zeros(3), (), "")
