@@ -32,7 +32,7 @@ const ENDS_PX = 10; // of the track, from the edges
 const CLEAR_PX = 4; // between a number and a line
 const DRAW_MS = 30; // until bands that come one after the other are drawn
 const MAX_MOVES = 64;
-const PEOPLE_A_ROW = 50;
+const PEOPLE_ROWS = [2, 3, 4, 5];
 const PERSON_PX = { width: 11, height: 29 }; // with the room around one
 const SIZES = { // CSS pixels: height of a strip, between the two, over the track, under it; type of values and words; radii
   phone: { strip: 42, gap: 22, foot: 20, below: 30, value: 17, words: 13, dot: 5.5, thumb: 13 },
@@ -293,7 +293,7 @@ export class Instrument {
     const at = this.x(this.places[this.place]);
     const view = { at, width, strip, first, second };
     this.drawing.replaceChildren(
-      makeShape("line", { x1: at, x2: at, y1: this.rate ? second : first, y2: track, class: "here" }),
+      ...(this.rate ? [] : [makeShape("line", { x1: at, x2: at, y1: first, y2: track, class: "here" })]),
       ...(this.said ? [...(this.rate ? this.drawPeople(view, this.said, this.rate) : this.drawRisk(view, this.said)), ...this.drawLoss(view, this.said)] : []),
       ...this.drawTrack(data, track), ...this.drawDots(view),
     );
@@ -339,10 +339,13 @@ export class Instrument {
   drawPeople({ first: top, width, strip }, { risk }, rate) {
     const { value, words } = this.sizes;
     const right = Math.round(100 * rate);
-    const [across, down] = [width / PEOPLE_A_ROW, (strip - value) / 2];
-    const scale = Math.min(across / PERSON_PX.width, down / PERSON_PX.height);
+    // As many rows as make them largest.
+    const scales = PEOPLE_ROWS.map((n) => Math.min(width / Math.ceil(100 / n) / PERSON_PX.width, (strip - value - 8) / n / PERSON_PX.height));
+    const scale = Math.max(...scales);
+    const rows = PEOPLE_ROWS[scales.indexOf(scale)];
+    const [across, down] = [width / Math.ceil(100 / rows), scale * PERSON_PX.height];
     const people = (/** @type {number} */ from, /** @type {number} */ to) => Array.from({ length: to - from }, (_, i) => {
-      const [column, row] = [(from + i) >> 1, (from + i) % 2];
+      const [column, row] = [Math.floor((from + i) / rows), (from + i) % rows];
       const [x, y] = [(column + 0.5) * across, top + row * down];
       const [head, body] = [3.1 * scale, 4 * scale];
       return `M${x - head} ${y + head}a${head} ${head} 0 1 0 ${2 * head} 0a${head} ${head} 0 1 0 ${-2 * head} 0`
@@ -351,7 +354,7 @@ export class Instrument {
     const text = makeShape("text", { x: 0, y: top + strip, class: "value" }, rate > 0.995 ? "over 99" : String(right));
     const allowed = risk ? ` ε allows ${risk.value > 99 ? "" : "at most "}${risk.text}.` : "";
     text.append(makeShape("tspan", { class: "unit-of" }, ` guess right. A coin: 50.${allowed}`));
-    const question = this.isPhone ? "Did you take part? 100 attackers" : "Did you take part? A hundred attackers, who know everyone else, guess";
+    const question = this.isPhone ? "A hundred attackers guess: did you take part?" : "A hundred attackers who know everyone else guess: did you take part?";
     return [
       makeShape("text", { x: 0, y: top - words + 3, class: "label" }, question),
       makeShape("path", { d: people(0, right), class: "people" }),

@@ -7,26 +7,27 @@ import { contextOf, fitCanvas, formatCount, line, parseColor } from "./kit.js";
 import { make } from "./elements.js";
 
 const PHONE_PX = 420; // a narrower box is a phone's
-const SHARE = { laptop: 0.275, phone: 0.257 }; // radius of the glass, of the box's width
+const SHARE = 0.27; // radius of the glass, of the box's width
 const BEYOND = { laptop: [42, 18], phone: [4, 8] }; // pixels that the glass reaches beyond the box, left and below
-const RIM = { laptop: 5, phone: 3 }; // pixels
 const EDGE = 4; // pixels between the glass and its canvas
-const DOT = { laptop: 3.2, phone: 2 }; // radius, pixels
-const END = 3.5; // radius of the exact averages, pixels
-const TYPE = { laptop: 15, phone: 12 }; // pixels
-const APART = { laptop: 20, phone: 14 }; // pixels between an average and its name
+const RIM = 0.03; // of the radius, as what follows
+const DOT = 0.02;
+const END = 0.024; // radius of the exact averages
+const APART = 0.13; // an average from its name
+const TYPE = 0.094;
+const LEAST_TYPE = 12; // pixels
 const SPOT = 6; // least radius of the enlarged place, pixels
 const UNDECIDED = 128; // a cell from which nothing follows
 const SURE = 127;
 const OPACITY = 0.62; // of a conclusion that is sure
 
-/** @param {Box} box @returns {"laptop" | "phone"} */
-const sizeOf = ({ width }) => (width < PHONE_PX ? "phone" : "laptop");
+/** Return the size of type, CSS pixels. @param {number} radius Of the glass */
+const typeOf = (radius) => Math.max(LEAST_TYPE, Math.round(TYPE * radius));
 
 /** Return the middle of the glass over a box, and its radius, CSS pixels. @param {Box} box */
 function placeOf(box) {
-  const radius = Math.round(SHARE[sizeOf(box)] * box.width);
-  const [left, below] = BEYOND[sizeOf(box)];
+  const radius = Math.round(SHARE * box.width);
+  const [left, below] = box.width < PHONE_PX ? BEYOND.phone : BEYOND.laptop;
   return { middle: [box.left + radius - left, box.top + box.height - radius + below], radius };
 }
 
@@ -65,24 +66,24 @@ export class Lens {
   draw(ctx, { lens }, { scale, box, theme, dpr }) {
     this.canvas.hidden = !lens;
     if (!lens) return;
-    const size = sizeOf(box);
     const { middle, radius } = placeOf(box);
     const around = radius + EDGE;
-    this.drawWords(ctx, lens, box, radius / (lens.radius * scale.kx), theme, size);
+    this.drawWords(ctx, lens, box, radius, scale, theme);
     this.drawSpot(ctx, [scale.x(lens.at[0]), scale.y(lens.at[1])], middle, radius, theme);
     Object.assign(this.canvas.style, { left: `${middle[0] - around}px`, top: `${middle[1] - around}px`, width: `${2 * around}px`, height: `${2 * around}px` });
     const own = fitCanvas(this.canvas, 2 * around, 2 * around, dpr);
     own.clearRect(0, 0, 2 * around, 2 * around);
     own.save();
     own.translate(around, around);
-    this.drawGlass(own, lens, radius, theme, size);
+    this.drawGlass(own, lens, radius, theme);
     own.restore();
   }
 
-  /** Say what is in the glass, and how much larger, right of it. @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {Box} box @param {number} times @param {Theme} theme @param {"laptop" | "phone"} size */
-  drawWords(ctx, { words }, box, times, theme, size) {
-    const lines = [`${words},`, `${formatCount(Number(times.toPrecision(2)))} times larger (secret)`];
-    const [right, type] = [box.left + box.width - 8, TYPE[size] - 1];
+  /** Say what is in the glass, and how much larger, right of it. @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {Box} box @param {number} radius @param {Scale} scale @param {Theme} theme */
+  drawWords(ctx, lens, box, radius, scale, theme) {
+    const times = radius / (lens.radius * scale.kx);
+    const lines = [`${lens.words},`, `${formatCount(Number(times.toPrecision(2)))} times larger (secret)`];
+    const [right, type] = [box.left + box.width - 8, typeOf(radius) - 1];
     lines.forEach((text, i) => {
       this.name(ctx, text, right, box.top + box.height - 8 - (lines.length - i - 0.5) * 1.3 * type, theme.text, theme, { type, align: "right" });
     });
@@ -110,8 +111,8 @@ export class Lens {
     ctx.restore();
   }
 
-  /** @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {number} radius @param {Theme} theme @param {"laptop" | "phone"} size */
-  drawGlass(ctx, { arrays: { ends, glass, dots, inside } }, radius, theme, size) {
+  /** @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {number} radius @param {Theme} theme */
+  drawGlass(ctx, { arrays: { ends, glass, dots, inside } }, radius, theme) {
     const disc = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ r) => {
       ctx.beginPath();
       ctx.arc(x, y, r, 0, 2 * Math.PI);
@@ -126,7 +127,7 @@ export class Lens {
     ctx.drawImage(this.glass, -radius, -radius, 2 * radius, 2 * radius);
     ctx.lineWidth = 1.5;
     for (let i = 0; i < inside.data.length; i += 1) {
-      disc(radius * dots.data[2 * i], -radius * dots.data[2 * i + 1], DOT[size]);
+      disc(radius * dots.data[2 * i], -radius * dots.data[2 * i + 1], DOT * radius);
       ctx.fillStyle = ctx.strokeStyle = inside.data[i] ? theme.released : theme.without;
       if (inside.data[i]) ctx.fill();
       else ctx.stroke();
@@ -138,15 +139,15 @@ export class Lens {
     line(ctx, x0, y0, x1, y1);
     ctx.stroke();
     for (const [x, y] of [[x0, y0], [x1, y1]]) {
-      disc(x, y, END);
+      disc(x, y, END * radius);
       ctx.fill();
     }
     const up = y1 < y0 ? -1 : 1; // names stand beyond the two ends
-    this.name(ctx, "with you", x1, y1 + up * APART[size], theme.released, theme, { type: TYPE[size] });
-    this.name(ctx, "without you", x0, y0 - up * APART[size], theme.without, theme, { type: TYPE[size] });
+    this.name(ctx, "with you", x1, y1 + up * APART * radius, theme.released, theme, { type: typeOf(radius) });
+    this.name(ctx, "without you", x0, y0 - up * APART * radius, theme.without, theme, { type: typeOf(radius) });
     ctx.restore();
     disc(0, 0, radius);
-    ctx.lineWidth = RIM[size];
+    ctx.lineWidth = RIM * radius;
     ctx.strokeStyle = theme.text;
     ctx.stroke();
   }

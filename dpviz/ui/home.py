@@ -26,10 +26,10 @@ from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
 from dpviz.tools.teaching.chapters import NAMES
 from dpviz.ui import controls, frame, hiding, stage, state
-from dpviz.ui.bands import LossBands
 from dpviz.ui.data.picker import Source, opening, own_data
 from dpviz.ui.live import arrive
 from dpviz.ui.runs import AnyRun, Noise, RunRequest, keep, run_method
+from dpviz.ui.server import ahead
 from dpviz.ui.stage import StagePicture
 
 TITLE = "How much noise hides a person?"
@@ -51,7 +51,7 @@ EPSILON = Knob(
 )
 # Not seen beside a navigation that is open.
 COMPARE = "Compare methods"
-START = f"Learn: {len(NAMES)} short chapters"
+START = f"Learn: {len(NAMES)} chapters"
 QUESTION = "Question it"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}
@@ -124,7 +124,7 @@ def _stage() -> None:
         query=None,
         instrument=controls.drawn_slider(key),
         audience=None,
-        ahead=LossBands(_request, opening(), NOISE, values, public=False).ahead(packed, key),
+        ahead={"address": ahead.offer(values, packed), "slider": key, "move": controls.last_move(key)},
         sweeps=not hiding.hides("sweep"),
         home={
             "question": TITLE,
@@ -153,7 +153,7 @@ def last_frame(epsilon: float) -> Scene:
     run = run_method(_request(epsilon), opening(), NOISE)
     scene = still_of(run.picture())
     words = scene.stage
-    # Every run has words.
+    # Every run has words. The picture shows what noise costs, so that no strip does.
     assert words is not None
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
     lens = run.lens(you)
@@ -166,7 +166,7 @@ def last_frame(epsilon: float) -> Scene:
         "you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=named
     )
     layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
-    return replace(scene, layers=layers, stage=replace(words, lede=""), lens=lens)
+    return replace(scene, layers=layers, stage=replace(words, lede="", strip=None, loss=None), lens=lens)
 
 
 # Thumbnails.

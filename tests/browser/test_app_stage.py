@@ -223,7 +223,8 @@ HOME = {(1366, 768): (0.28, 80), (1280, 720): (0.28, 80), (1920, 1080): (0.33, 8
 
 def test_home_shows_its_question_its_picture_and_a_way_to_begin_on_one_screen(page: Page, server: Server) -> None:
     opened(page, server, "")
-    parts = {name: PARTS[name] for name in ("ε", "finding", "picture", "risk", "loss")} | {"begin": ".begin"}
+    parts = {name: PARTS[name] for name in ("ε", "finding", "picture")}
+    parts |= {"begin": ".begin", "attackers": ".people", "lens": ".lens"}
     wrong = {}
     for (width, height), limits in HOME.items():
         page.set_viewport_size({"width": width, "height": height})
