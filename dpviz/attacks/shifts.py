@@ -14,7 +14,7 @@ N_PARTS = 400
 
 
 def best_guess_rate(shifts: Iterable[float]) -> float:
-    """Return how often the best attacker tells two equally likely worlds apart, from 0.5 to 1.
+    """Return the rate at which the best attacker tells two equally likely worlds apart, from 0.5 to 1.
 
     Each of the noisy values is an exact value plus Laplace noise, all independent, and the worlds differ by known
     shifts of the exact values. Shifts are in scales of the noise, at least 0; one world is likelier from a loss of 0

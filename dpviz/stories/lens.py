@@ -85,9 +85,10 @@ class NoisyAverage:
 
 
 def lens_on(average: NoisyAverage, person: FloatArray, events: tuple[Event, ...], words: str) -> Lens:
-    """Return the lens on one of the records (2,) behind a noisy average with her, box units. Curator only.
+    """Return the lens on one person, one of the records behind a noisy average. Curator only.
 
-    `events` are those of the whole run, and `words` name the average. Raises ValueError for other than two features.
+    `person` (2,) are her features, box units, `events` those of the whole run, and `words` name the average. Raises
+    ValueError unless there are two features.
     """
     if person.shape != (2,):
         raise ValueError(f"A lens needs a person with two features, got shape {person.shape}.")

@@ -19,7 +19,7 @@ from dpviz.plots import (
     rows_at,
     scene_hash,
 )
-from dpviz.plots.scene import ALIGNMENT, LAW, PACK_VERSION, PUBLIC, SECRET
+from dpviz.plots.scene import ALIGNMENT, LAW, PACK_VERSION, PUBLIC, SECRET, Lens
 
 R, M, FRAMES = 3, 4, 5
 # Required arrays of each mark, written again from the module's table of kinds.
@@ -189,6 +189,7 @@ OTHER = {
         "hint": "other",
         "place": (48.0, 12.0),
         "stage": StageWords("other"),
+        "lens": Lens((0.5, 0.5), 0.1, *(np.zeros((2, 2)) for _ in range(4)), 0.7, "other"),
     },
 }
 

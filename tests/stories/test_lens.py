@@ -26,9 +26,7 @@ def run():
     rng = np.random.default_rng(3)
     points = np.concatenate([rng.normal(middle, 0.05, (200, 2)).clip(0, 1) for middle in (0.25, 0.75)])
     points[0] = [0.0, 1.0]
-    return dpviz.run(
-        "convergent_kmeans", points, bounds=(0, 1), n_clusters=2, start="private", epsilon=4.0, seed=1
-    )
+    return dpviz.run("convergent_kmeans", points, bounds=(0, 1), n_clusters=2, start="private", epsilon=4.0, seed=1)
 
 
 def simulate(average, lens_of, seed, n=1_500_000):
