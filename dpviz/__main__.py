@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print(*WRONG.values(), sep="\n", file=sys.stderr)
                     return 2
             else:
-                problem = f"The file was {name!r}, but it must be a Python file that is there."
+                problem = f"The file must be a Python file that is there, got {name!r}."
             words = rest
         case ["run", *_]:
             problem = "No file was given: dpviz run FILE.py"
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--server.port", metavar="PORT", dest="port", type=int, default=0)
     port = parser.parse_known_args(words)[0].port
     if not 0 <= port <= MOST_PORT:
-        print(f"--server.port was {port}, but it must be from 0 to {MOST_PORT}.", file=sys.stderr)
+        print(f"--server.port must be from 0 to {MOST_PORT}, got {port}.", file=sys.stderr)
         return 2
     from streamlit.web import cli
 

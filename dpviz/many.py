@@ -317,7 +317,7 @@ def audit(
     Raises ValueError as `dpviz.run` does.
     """
     if runs < FEWEST_RUNS:
-        raise ValueError(f"runs was {runs}, but it must be at least {FEWEST_RUNS}.")
+        raise ValueError(f"runs must be at least {FEWEST_RUNS}, got {runs}.")
     box = UNIT if bounds is None else box_between(bounds)
     algorithm = find(method)
     with beside([algorithm]), without_charge():

@@ -167,9 +167,7 @@ def records_of(data: Any, bounds: Any, features: Any = None, most: int | None = 
                 raise ValueError(f"{name} were given beside a Dataset, which has its own. Leave {name} out.")
         return None, data
     if data is None or isinstance(data, Mapping):
-        raise TypeError(
-            f"data was {quoted(data)}, but it must be a data set, a frame, an array (n, d), or a file's name."
-        )
+        raise TypeError(f"data must be a data set, a frame, an array (n, d), or a file's name, got {quoted(data)}.")
     if bounds is None:
         raise ValueError(
             "bounds were not given, but an array, a data frame or a file needs them: bounds=((low, ...), (high, ...)), "
@@ -276,7 +274,7 @@ def _run_with(result: Result[Any, Any], data: Dataset | None, params: Any) -> Ru
         )
     name = next((each.name for each in ALGORITHMS.values() if type(params) is each.Params), None)
     if name is None:
-        raise TypeError(f"params was a {type(params).__name__}, but it must be the Params of a method or baseline.")
+        raise TypeError(f"params must be the Params of a method or baseline, got a {type(params).__name__}.")
     return run_of(run_class(name), result, params, data, on_data(result.guarantee, data))
 
 

@@ -100,14 +100,14 @@ class OpenBudget:
     ) -> None:
         """Open nothing yet."""
         if neighbors not in NEIGHBORS:
-            raise ValueError(f"neighbors was {neighbors!r}, but it must be one of {', '.join(NEIGHBORS)}.")
+            raise ValueError(f"neighbors must be one of {', '.join(NEIGHBORS)}, got {neighbors!r}.")
         if (epsilon is None) == (rho is None):
             raise ValueError(f"epsilon was {epsilon} and rho {rho}, but exactly one of them must be given.")
         for name, value in (("epsilon", epsilon), ("rho", rho)):
             if value is not None and not (isinstance(value, numbers.Real) and 0 < value < math.inf):
-                raise ValueError(f"{name} was {quoted(value)}, but it must be finite and > 0.")
+                raise ValueError(f"{name} must be finite and above 0, got {quoted(value)}.")
         if not 0 <= delta < 1:
-            raise ValueError(f"delta was {delta}, but it must be in [0, 1).")
+            raise ValueError(f"delta must be in [0, 1), got {delta}.")
         self.epsilon, self.delta, self.rho = epsilon, delta, rho
         self.adjacency = NEIGHBORS[neighbors]
         self.releases: tuple[Spent, ...] = ()
@@ -166,7 +166,7 @@ class OpenBudget:
         part within a part.
         """
         if len(value) != 1:
-            raise ValueError(f"A part had {len(value)} columns, but it has one: budget.part(data, region='north').")
+            raise ValueError(f"A part must have one column, got {len(value)}: budget.part(data, region='north').")
         ((column, which),) = value.items()
         which = int(which) if isinstance(which, np.integer) else which
         if not isinstance(which, str | int):
@@ -221,7 +221,7 @@ class OpenBudget:
         if (epsilon is None) == (rho is None):
             raise ValueError(f"epsilon was {epsilon} and rho {rho}, but exactly one of them must be given.")
         if neighbors is not None and neighbors not in NEIGHBORS:
-            raise ValueError(f"neighbors was {neighbors!r}, but it must be one of {', '.join(NEIGHBORS)}.")
+            raise ValueError(f"neighbors must be one of {', '.join(NEIGHBORS)}, got {neighbors!r}.")
         if rho is not None:
             delta = delta or self.delta or STATED_DELTA
             epsilon = zcdp_epsilon(rho, delta)
@@ -415,7 +415,7 @@ def _beyond(name: str, total: float, allowed: float) -> str:
 def check_rows(rows: object) -> None:
     """Raise ValueError for an invalid limit of rows per person."""
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise ValueError(f"rows_per_person was {rows!r}, but it must be a whole number >= 1.")
+        raise ValueError(f"rows_per_person must be a whole number of at least 1, got {rows!r}.")
 
 
 def for_person(guarantee: Guarantee, rows: int) -> Guarantee:

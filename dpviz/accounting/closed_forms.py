@@ -84,7 +84,7 @@ def gaussian_sigma(l2_sensitivity: float, budget: Budget, *, n_releases: int = 1
     Source: Balle & Wang 2018, theorem 9, with the composition of Dong, Roth & Su 2022, corollary 3.3.
     """
     if n_releases < 1:
-        raise ValueError(f"n_releases was {n_releases}, but it must be >= 1.")
+        raise ValueError(f"n_releases must be at least 1, got {n_releases}.")
     return math.sqrt(n_releases) * _non_negative("l2_sensitivity", l2_sensitivity) / gdp_mu(budget)
 
 
@@ -145,10 +145,10 @@ def _log_gdp_delta(mu: float, epsilon: float) -> float:
 
 def _non_negative(name: str, value: float) -> float:
     if not value >= 0:
-        raise ValueError(f"{name} was {value}, but it must be >= 0.")
+        raise ValueError(f"{name} must be at least 0, got {value}.")
     return value
 
 
 def _check_delta(delta: float) -> None:
     if not 0 <= delta <= 1:
-        raise ValueError(f"delta was {delta}, but it must be in [0, 1].")
+        raise ValueError(f"delta must be in [0, 1], got {delta}.")

@@ -281,7 +281,7 @@ def privacy_loss_distribution(
             "Use pure_epsilon, or add noise."
         )
     if interval is not None and not 0 < interval < math.inf:
-        raise ValueError(f"interval was {interval}, but it must be positive, such as 1e-4.")
+        raise ValueError(f"interval must be positive, such as 1e-4, got {interval}.")
     return _distribution(losses, interval)
 
 
@@ -293,7 +293,7 @@ def delta_of(events: Iterable[Event], epsilon: float, adjacency: Adjacency) -> f
     Raises ValueError for a negative epsilon.
     """
     if not epsilon >= 0:
-        raise ValueError(f"epsilon was {epsilon}, but it must be >= 0.")
+        raise ValueError(f"epsilon must be at least 0, got {epsilon}.")
     facts = tuple(events)
     if epsilon >= pure_epsilon(facts, adjacency):
         return 0.0
@@ -312,7 +312,7 @@ def epsilon_of(events: Iterable[Event], delta: float, adjacency: Adjacency) -> f
     for a different delta.
     """
     if not 0 <= delta < 1:
-        raise ValueError(f"delta was {delta}, but it must be in [0, 1).")
+        raise ValueError(f"delta must be in [0, 1), got {delta}.")
     facts = tuple(events)
     pure = pure_epsilon(facts, adjacency)
     losses = _sequence(facts, adjacency)

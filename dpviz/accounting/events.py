@@ -69,7 +69,7 @@ class LaplaceEvent(Event):
         """Validate the fields."""
         _check_noise("sensitivity", self.sensitivity, "scale", self.scale)
         if self.n_coordinates < 1 or self.n_coordinates != int(self.n_coordinates):
-            raise ValueError(f"n_coordinates was {self.n_coordinates}, but it must be a whole number >= 1.")
+            raise ValueError(f"n_coordinates must be a whole number of at least 1, got {self.n_coordinates}.")
 
     @property
     def epsilon_per_coordinate(self) -> float:
@@ -149,7 +149,7 @@ class PureEvent(Event):
     def __post_init__(self) -> None:
         """Validate the fields."""
         if not self.epsilon >= 0:
-            raise ValueError(f"epsilon was {self.epsilon}, but it must be >= 0. Use math.inf for no privacy.")
+            raise ValueError(f"epsilon must be at least 0, got {self.epsilon}. Use math.inf for no privacy.")
 
     @property
     def rho(self) -> float:
@@ -242,7 +242,7 @@ def _ratio(sensitivity: float, scale: float) -> float:
 def _check_noise(sensitivity_name: str, sensitivity: float, scale_name: str, scale: float) -> None:
     if not 0 <= sensitivity < math.inf:
         raise ValueError(
-            f"{sensitivity_name} was {sensitivity}, but it must be finite and >= 0. Clip the records first."
+            f"{sensitivity_name} must be finite and at least 0, got {sensitivity}. Clip the records first."
         )
     if not 0 <= scale < math.inf:
-        raise ValueError(f"{scale_name} was {scale}, but it must be finite and >= 0. Use 0 for no noise.")
+        raise ValueError(f"{scale_name} must be finite and at least 0, got {scale}. Use 0 for no noise.")

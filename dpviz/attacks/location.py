@@ -155,7 +155,7 @@ def expected_error(prior: Prior, posterior_weights: FloatArray, guess: ArrayLike
     place = np.asarray(guess, dtype=np.float64)
     _check_loss(loss)
     if place.shape != (prior.box.d,) or not np.isfinite(place).all():
-        raise ValueError(f"guess had shape {place.shape}, but it must be ({prior.box.d},) and finite.")
+        raise ValueError(f"guess must be finite and have shape ({prior.box.d},), got shape {place.shape}.")
     if loss == "cell":
         losses = np.asarray(np.arange(len(prior.weights)) != _cells(prior, place[None])[0], dtype=np.float64)
     else:
@@ -188,7 +188,7 @@ def posterior_bound(prior: Prior, epsilon: float) -> FloatArray:
     Raises ValueError for an epsilon that is not positive and finite.
     """
     if not 0 < epsilon < math.inf:
-        raise ValueError(f"epsilon was {epsilon}, but it must be positive and finite, per unit of distance.")
+        raise ValueError(f"epsilon must be positive and finite, per unit of distance, got {epsilon}.")
     steps = prior.box.widths / prior.shape
     offsets = np.meshgrid(
         *(step * np.arange(1 - count, count) for step, count in zip(steps, prior.shape, strict=True)), indexing="ij"
@@ -210,7 +210,7 @@ def _cells(prior: Prior, places: Points) -> Labels:
 
 def _check_loss(loss: str) -> None:
     if loss not in LOSSES:
-        raise ValueError(f"loss was {loss!r}, but it must be one of {', '.join(LOSSES)}.")
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
 
 
 def laplace_total_variation(epsilon: float, distance: ArrayLike, n_features: int) -> FloatArray:

@@ -151,7 +151,7 @@ def tally_locations(scores: list[LocationScore]) -> LocationTally:
     Raises ValueError without scores.
     """
     if not scores:
-        raise ValueError("There were no scores, but a tally needs one round at least.")
+        raise ValueError("A tally needs at least one round, got no scores.")
     return LocationTally(
         len(scores),
         float(np.mean([score.player_loss for score in scores])),
@@ -191,7 +191,7 @@ def membership_rounds(
 def is_correct(secret: MembershipSecret, guess: int) -> bool:
     """Return True if the guess, 0 or 1, names the candidate that was in. Raises ValueError otherwise."""
     if guess not in (0, 1):
-        raise ValueError(f"guess was {guess}, but it must be 0 or 1, a row of the candidates.")
+        raise ValueError(f"guess must be 0 or 1, a row of the candidates, got {guess}.")
     return guess == secret.nonprivate_index
 
 

@@ -135,7 +135,7 @@ def replacement_budget(epsilon: float, points: ArrayLike, others: ArrayLike) -> 
     Raises ValueError for an epsilon that is not positive and finite, other shapes, and pairs that are all the same.
     """
     if not 0 < epsilon < math.inf:
-        raise ValueError(f"epsilon was {epsilon}, but it must be positive and finite, per unit of distance.")
+        raise ValueError(f"epsilon must be positive and finite, per unit of distance, got {epsilon}.")
     here, there = as_points(points), as_points(others, name="others")
     if here.shape != there.shape:
         raise ValueError(f"points had shape {here.shape} and others {there.shape}, but each x needs its own x'.")
@@ -199,7 +199,7 @@ def _kink(epsilon: float) -> float:
 def _scores(values: ArrayLike, name: str) -> FloatArray:
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 1 or not scores.size:
-        raise ValueError(f"{name} had shape {scores.shape}, but it must be (rounds,) with one round at least.")
+        raise ValueError(f"{name} must have shape (rounds,) with one round at least, got {scores.shape}.")
     if np.isnan(scores).any():
         raise ValueError(f"{name} held NaN, but every round needs a score. Use -inf for a round without evidence.")
     return scores
@@ -207,7 +207,7 @@ def _scores(values: ArrayLike, name: str) -> FloatArray:
 
 def _level(confidence: float) -> float:
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence was {confidence}, but it must be in (0, 1), such as 0.95.")
+        raise ValueError(f"confidence must be in (0, 1), such as 0.95, got {confidence}.")
     return confidence
 
 

@@ -209,7 +209,7 @@ def epsilon_lower_bound(
         ("confidence", confidence, 0 < confidence < 1, "in (0, 1), such as 0.95"),
     ):
         if not fits:
-            raise ValueError(f"{name} was {value}, but it must be {allowed}.")
+            raise ValueError(f"{name} must be {allowed}, got {value}.")
     named = statistics if isinstance(statistics, Mapping) else None
     family = (
         statistics

@@ -177,8 +177,7 @@ def check_delta(delta: float | None) -> None:
     """Raise ValueError for a delta that Gaussian noise cannot have."""
     if delta is not None and not 0.0 < delta < 1.0:
         raise ValueError(
-            f"delta was {delta}, but it must be in (0, 1): Gaussian noise has no pure guarantee. Use None for "
-            "1/(n sqrt n)."
+            f"delta must be in (0, 1), got {delta}: Gaussian noise has no pure guarantee. Use None for 1/(n sqrt n)."
         )
 
 

@@ -88,7 +88,7 @@ class Params(OneShotParams):
         OneShotParams.__post_init__(self)
         if self.n_parents > self.population:
             raise ValueError(
-                f"n_parents was {self.n_parents}, but it must be <= population={self.population}. Pick fewer parents."
+                f"n_parents must be at most population={self.population}, got {self.n_parents}. Pick fewer parents."
             )
 
 

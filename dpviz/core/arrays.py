@@ -79,7 +79,7 @@ def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "
         ) from None
     if points.ndim != 2 or points.shape[1] == 0:
         raise ValueError(
-            f"{name} had shape {points.shape}, but it must be (n, d) with d >= 1. "
+            f"{name} must have shape (n, d) with d at least 1, got {points.shape}. "
             "Reshape one column with points.reshape(-1, 1)."
         )
     if n_features is not None and points.shape[1] != n_features:

@@ -133,7 +133,7 @@ def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None,
             low, high = np.broadcast_to(low, (d,)), np.broadcast_to(high, (d,))
     except (TypeError, ValueError):
         raise ValueError(
-            f"bounds was {given}, but it must be (low, high): public numbers, one for all "
+            f"bounds must be (low, high), got {given}: public numbers, one for all "
             f"{'' if d is None else f'{d} '}features{listed} or one for each; or a Box."
         ) from None
     pairs = np.array([low, high])
@@ -141,8 +141,8 @@ def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None,
         (a, b), (c, e) = pairs
         if (pairs[0] >= pairs[1]).any():
             raise ValueError(
-                f"bounds was (({a:g}, {b:g}), ({c:g}, {e:g})), but it must be (low, high): all low ends, then all high "
-                f"ones. Features from {a:g} to {b:g} and from {c:g} to {e:g} have (({a:g}, {c:g}), ({b:g}, {e:g}))."
+                f"bounds must be (low, high), all low ends, then all high ones, got (({a:g}, {b:g}), ({c:g}, {e:g})). "
+                f"Features from {a:g} to {b:g} and from {c:g} to {e:g} have (({a:g}, {c:g}), ({b:g}, {e:g}))."
             )
         if b != c:
             raise ValueError(
@@ -183,9 +183,9 @@ class Ball:
         """Take a center (d,) and a radius; raises ValueError unless all are finite, d >= 1 and radius > 0."""
         middle = np.atleast_1d(np.array(center, dtype=np.float64))
         if middle.ndim != 1 or middle.size == 0 or not np.isfinite(middle).all():
-            raise ValueError(f"A ball's center had shape {middle.shape}, but it must be (d,) finite numbers, d >= 1.")
+            raise ValueError(f"A ball's center must be finite and have shape (d,), d at least 1, got {middle.shape}.")
         if not 0 < radius < np.inf:
-            raise ValueError(f"A ball's radius was {radius}, but it must be finite and > 0.")
+            raise ValueError(f"A ball's radius must be finite and above 0, got {radius}.")
         object.__setattr__(self, "center", frozen(middle + 0.0))
         object.__setattr__(self, "radius", float(radius))
 

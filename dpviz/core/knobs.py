@@ -62,7 +62,7 @@ class Knob:
         """Return `value` as this knob's type; raise KnobError if its type is different or it is not allowed."""
         if self.kind == "bool":
             if not isinstance(value, bool):
-                raise KnobError(f"{self.name} was {quoted(value)}, but it must be True or False.")
+                raise KnobError(f"{self.name} must be True or False, got {quoted(value)}.")
             return value
         if self.kind == "choice":
             return self._check_choice(value)
@@ -72,7 +72,7 @@ class Knob:
         """Read a URL's or command line's `text`, within the range that the page offers; raise KnobError."""
         if self.kind == "bool":
             if text not in ("0", "1"):
-                raise KnobError(f"{self.name} was {text!r}, but it must be 0 or 1.")
+                raise KnobError(f"{self.name} must be 0 or 1, got {text!r}.")
             return text == "1"
         if self.kind == "choice":
             return self._check_choice(text)
@@ -80,11 +80,11 @@ class Knob:
             number: float = int(text) if self.kind == "int" else float(text)
         except ValueError:
             raise KnobError(
-                f"{self.name} was {text!r}, but it must be {self._number_words} from {self.low:g} to {self.high:g}."
+                f"{self.name} must be {self._number_words} from {self.low:g} to {self.high:g}, got {text!r}."
             ) from None
         if not self.low <= number <= self.high:
             # Any kind of blank may surround a number, including line breaks, which would break the message's line.
-            raise KnobError(f"{self.name} was {text.strip()}, but it must be from {self.low:g} to {self.high:g}.")
+            raise KnobError(f"{self.name} must be from {self.low:g} to {self.high:g}, got {text.strip()}.")
         return self._check_number(number)
 
     @staticmethod
@@ -102,7 +102,7 @@ class Knob:
     def _check_choice(self, value: object) -> str:
         allowed = [choice for choice, _ in self.choices]
         if not isinstance(value, str) or value not in allowed:
-            raise KnobError(f"{self.name} was {quoted(value)}, but it must be one of {', '.join(allowed)}.")
+            raise KnobError(f"{self.name} must be one of {', '.join(allowed)}, got {quoted(value)}.")
         return str(value)
 
     def _check_number(self, value: Any) -> float | int:
@@ -110,10 +110,10 @@ class Knob:
         is_integer = isinstance(value, SupportsIndex) and not isinstance(value, bool)
         is_number = is_integer or (isinstance(value, Real) and not isinstance(value, bool))
         if not is_number or (self.kind == "int" and not is_integer):
-            raise KnobError(f"{self.name} was {quoted(value)}, but it must be {self._number_words}.")
+            raise KnobError(f"{self.name} must be {self._number_words}, got {quoted(value)}.")
         # NaN fails every comparison, so it also ends here.
         if not self.minimum <= value <= self.maximum:
-            raise KnobError(f"{self.name} was {value}, but it must be from {self.minimum:g} to {self.maximum:g}.")
+            raise KnobError(f"{self.name} must be from {self.minimum:g} to {self.maximum:g}, got {value}.")
         return int(value) if self.kind == "int" else float(value)
 
 
@@ -214,7 +214,7 @@ def check_params(params: Any) -> None:
         if not (is_whole and least <= value <= most):
             upto = "" if math.isinf(most) else f" and <= {most:g}"
             raise ValueError(
-                f"{field.name} was {quoted(value)}, but it must be a whole number >= {least}{upto}, or None."
+                f"{field.name} must be a whole number of at least {least}{upto}, or None, got {quoted(value)}."
             )
 
 

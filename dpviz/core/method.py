@@ -282,7 +282,7 @@ class Algorithm(Generic[P, R, S]):
         declared = fields(self.Params)  # type: ignore[arg-type]  # a type variable cannot say that it is a dataclass
         needed = [each.name for each in declared if each.default is each.default_factory is MISSING]
         for name in (each for each in needed if each not in values):
-            raise TypeError(f"{self.title} was given no {name}, but it needs {', '.join(needed)}. Pass {name}=....")
+            raise TypeError(f"{self.title} needs {', '.join(needed)}, got no {name}. Pass {name}=....")
         return self.Params(**values)
 
 
@@ -323,18 +323,18 @@ def check_arguments(
     """
     if not isinstance(box, Box):
         raise TypeError(
-            f"box was {_given(box)}, but it must be a Box of public bounds, such as Box(low=(0, 0), high=(1, 1)). "
+            f"box must be a Box of public bounds, such as Box(low=(0, 0), high=(1, 1)), got {_given(box)}. "
             "Choose bounds that are known without the records: taken from them, they give the outermost away."
         )
     if not isinstance(params, kind):
         raise TypeError(
-            f"params was {_given(params)}, but it must be the {kind.__name__} of {kind.__module__}. "
+            f"params must be the {kind.__name__} of {kind.__module__}, got {_given(params)}. "
             f"Without changes: {kind.__name__}()."
         )
     if not isinstance(rng, np.random.Generator):
         seed = rng if isinstance(rng, int) else "seed"
         raise TypeError(
-            f"rng was {_given(rng)}, but it must be a numpy.random.Generator. "
+            f"rng must be a numpy.random.Generator, got {_given(rng)}. "
             f"Pass rng=np.random.default_rng({seed}); whoever knows the seed can take the noise away."
         )
     if fit is not None:

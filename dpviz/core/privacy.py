@@ -39,9 +39,9 @@ class Budget:
     def __post_init__(self) -> None:
         """Raise ValueError for a budget that no mechanism can have."""
         if not self.epsilon > 0:
-            raise ValueError(f"epsilon was {self.epsilon}, but it must be > 0. Use math.inf for no privacy.")
+            raise ValueError(f"epsilon must be above 0, got {self.epsilon}. Use math.inf for no privacy.")
         if not 0 <= self.delta < 1:
-            raise ValueError(f"delta was {self.delta}, but it must be in [0, 1).")
+            raise ValueError(f"delta must be in [0, 1), got {self.delta}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,11 @@ class Claim:
         """Raise ValueError for numbers that are not a guarantee."""
         if not self.epsilon >= 0 or not 0 <= self.delta <= 1:
             raise ValueError(
-                f"A claim had epsilon={self.epsilon}, delta={self.delta}, but epsilon must be >= 0 and delta in [0, 1]."
+                f"A claim must have epsilon of at least 0 and delta in [0, 1], got {self.epsilon} and {self.delta}."
             )
         if self.delta_in_run is not None and not 0 <= self.delta_in_run <= self.delta:
             raise ValueError(
-                f"A claim had delta_in_run={self.delta_in_run}, but it must be in [0, {self.delta}]: the guarantee's "
+                f"A claim's delta_in_run must be in [0, {self.delta}], got {self.delta_in_run}: the guarantee's "
                 "delta is the largest that a run can have."
             )
 

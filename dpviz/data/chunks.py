@@ -200,8 +200,8 @@ class WorkerChunks(Chunks):
             array = chosen.astype(np.float64).to_dask_array(lengths=tuple(map(int, lengths)))
         if array.ndim != 2 or np.isnan(array.shape).any() or not array.shape[1]:
             raise TableError(
-                f"The Dask array had shape {array.shape}, but it must be (n, d) with d >= 1 and a known n. Reshape it, "
-                "or call its compute_chunk_sizes()."
+                f"The Dask array must have shape (n, d) with d at least 1 and a known n, got {array.shape}. Reshape "
+                "it, or call its compute_chunk_sizes()."
             )
         self.n, self.d = map(int, array.shape)
         self.trusted, self._client = TRUSTED.format(rows=BLOCK_ROWS), client

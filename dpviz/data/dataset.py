@@ -124,13 +124,9 @@ class Dataset(Confidential):
         if self.labels is not None:
             labels = np.asarray(self.labels)
             if labels.shape != (self.n,):
-                raise ValueError(
-                    f"labels had shape {labels.shape}, but it must be ({self.n},): one class for each record."
-                )
+                raise ValueError(f"labels must have shape ({self.n},), got {labels.shape}: one class for each record.")
             if self.n and labels.dtype.kind not in "iu":
-                raise ValueError(
-                    f"labels were of type {labels.dtype}, but they must be integers. Encode classes as 0..c-1."
-                )
+                raise ValueError(f"labels must be integers, got {labels.dtype}. Encode classes as 0..c-1.")
             if self.n and labels.min() < 0:
                 raise ValueError(
                     f"labels went down to {labels.min()}, but classes count from 0. Encode them as 0..c-1."

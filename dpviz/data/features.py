@@ -24,7 +24,7 @@ def check_features(features: object) -> tuple[str, ...] | None:
         return None
     names = (features,) if isinstance(features, str) else tuple(features) if np.iterable(features) else ()
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise TableError(f"features was {quoted(features)}, but it must be names of columns, each once. {CHOOSE}")
+        raise TableError(f"features must be names of columns, each once, got {quoted(features)}. {CHOOSE}")
     return names
 
 
@@ -82,7 +82,7 @@ def points_of(data: Any, features: Sequence[str] | None) -> tuple[FloatArray, tu
     except (TypeError, ValueError):
         raise ValueError(f"data had columns that are not numbers: {find_words(data)}. {CHOOSE}") from None
     if points.ndim != 2:
-        raise ValueError(f"data had {points.ndim} dimensions, but it must have two: a row for each record.")
+        raise ValueError(f"data must have two dimensions, got {points.ndim}: a row for each record.")
     names = tuple(map(str, data.columns)) if is_frame else tuple(f"feature {i + 1}" for i in range(points.shape[1]))
     return refuse_gaps(points, names, len(points)), names
 

@@ -194,19 +194,19 @@ class TableFormat:
         ):
             if value is not None and value not in allowed:
                 listed = ", ".join(map(repr, allowed))
-                raise TableError(f"{name} was {quoted(value)}, but it must be one of {listed}, or None to read it off.")
+                raise TableError(f"{name} must be one of {listed}, or None to read it off, got {quoted(value)}.")
         if self.decimal is not None and self.decimal == self.thousands:
-            raise TableError(f"decimal and thousands were both {self.decimal!r}, but they must differ. Change one.")
+            raise TableError(f"decimal and thousands must differ, got {self.decimal!r} for both. Change one.")
         is_row = type(self.header) is int and 0 <= self.header <= MOST_HEADER
         if not is_row and self.header not in (None, "infer"):
             raise TableError(
-                f"header was {quoted(self.header)}, but it must be a row from 0 to {MOST_HEADER}, None if the file has "
-                'no names, or "infer".'
+                f'header must be a row from 0 to {MOST_HEADER}, None if the file has no names, or "infer", got '
+                f"{quoted(self.header)}."
             )
         if self.sheet is not None and (not isinstance(self.sheet, str) or not 0 < len(self.sheet) <= MOST_SHEET):
             raise TableError(
-                f"sheet was {quoted(self.sheet)}, but it must be a sheet's name of at most {MOST_SHEET} characters, or "
-                "None for the first one."
+                f"sheet must be a sheet's name of at most {MOST_SHEET} characters, or None for the first one, got "
+                f"{quoted(self.sheet)}."
             )
 
     @property
@@ -385,7 +385,7 @@ def read_bytes(file_or_path: FileOrPath, most: int | None = None) -> FileBytes:
         which = f"file {str(file_or_path)!r}" if isinstance(file_or_path, str | Path) else "file"
         raise TableError(f"The {which} could not be read ({reason}). Pass a path or an open binary file.") from None
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise TableError(f"The file gave {type(data).__name__}, but it must give bytes. Open it in mode 'rb'.")
+        raise TableError(f"The file must give bytes, got {type(data).__name__}. Open it in mode 'rb'.")
     last = str(name).replace("\\", "/").rsplit("/", maxsplit=1)[-1]
     printable = "".join(character for character in last if character.isprintable()).strip()
     data = _within_limit(bytes(data), most)
@@ -420,7 +420,7 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
         raise TableError(f"The file had NUL bytes, as binary ones have. A table must be {READABLE}. {SAVE}")
     text = text.removeprefix("\ufeff")
     if not text.strip():
-        raise TableError("The file was empty, but it must hold a header line and records. Choose another file.")
+        raise TableError("The file is empty: it has no header line and no records. Choose another file.")
     probe = text[:PROBE]
     n_control = sum(character < " " and character not in "\t\r\n\f\v" for character in probe)
     if n_control > MAX_CONTROL_SHARE * len(probe):
@@ -440,7 +440,7 @@ def _unpacked(data: bytes, most: int) -> bytes:
             while len(unpacked) <= most and (piece := file.read(PIECE)):
                 unpacked += piece
     except (OSError, EOFError, zlib.error):
-        raise TableError("The compressed file was damaged, but it must be complete gzip. Compress it again.") from None
+        raise TableError("The compressed file is damaged: it must be complete gzip. Compress it again.") from None
     return _within_limit(bytes(unpacked), most)
 
 

@@ -155,7 +155,7 @@ def load(name: str, *, n: int | None = None, seed: int = 0, **knobs: object) -> 
         )
     checked_seed = _whole_number("seed", seed)
     if checked_seed < 0:
-        raise ValueError("seed was negative, but it must be a whole number >= 0. Pass seed=0 for the default.")
+        raise ValueError(f"seed must be a whole number of at least 0, got {checked_seed}. Pass seed=0 for the default.")
     values = knob_values(name, entry.knobs, knobs)
     return entry.make(size, rng=np.random.default_rng(checked_seed), **values)
 
@@ -195,14 +195,14 @@ def _entry(name: str) -> _Entry:
     if not isinstance(name, str) or name not in _GALLERY:
         near = get_close_matches(str(name), DATASETS, 1)
         guess = f"Perhaps {near[0]!r}?" if near else "A file or a frame of yours goes to `dpviz.run` as it is."
-        raise ValueError(f"The data set was {name!r:.40}, but it must be one of {', '.join(DATASETS)}. {guess}")
+        raise ValueError(f"The data set must be one of {', '.join(DATASETS)}, got {name!r:.40}. {guess}")
     return _GALLERY[name]
 
 
 def _whole_number(name: str, value: object) -> int:
     # bool is an int to Python, never to a person.
     if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
-        raise ValueError(f"{name} was {value!r:.40}, but it must be a whole number. Pass an int.")
+        raise ValueError(f"{name} must be a whole number, got {value!r:.40}. Pass an int.")
     return operator.index(value)
 
 

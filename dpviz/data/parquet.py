@@ -72,7 +72,7 @@ def _open(data: bytes, limits: Limits) -> pq.ParquetFile:
     summary = file.metadata
     limits.refuse_size(summary.num_rows, summary.num_columns)
     if not summary.num_rows:
-        raise TableError("The file had columns but no records, but it must have at least one. Choose another file.")
+        raise TableError("The file has columns but no records. Choose another file.")
     groups = [summary.row_group(i) for i in range(summary.num_row_groups)]
     chunks = [group.column(i) for group in groups for i in range(group.num_columns) if group.num_rows]
     limits.refuse_unpacked(sum(chunk.total_uncompressed_size for chunk in chunks))

@@ -134,7 +134,7 @@ def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF)
     # A first line that spreadsheets write.
     if match := re.match(r"sep=(.)\r?\n", text, flags=re.IGNORECASE):
         if match[1] not in SEPARATORS:
-            raise TableError(f"The file declared the separator {quoted(match[1])}, but it must be , ; | or a tab.")
+            raise TableError(f"The separator that the file declares must be , ; | or a tab, got {quoted(match[1])}.")
         sep, text = match[1] if sep is None else sep, text[match.end() :].lstrip("\r\n")
     # By default, it is the separator under which most of the first rows are as wide as the header.
     if sep is None:
@@ -198,7 +198,7 @@ def _named(
     keep[0] &= not has_header
     n_blank = int(len(keep) - keep.sum()) - has_header
     if not keep.any():
-        raise TableError("The file had a header but no records, but it must have at least one. Choose another file.")
+        raise TableError("The file has a header but no records. Choose another file.")
     if n_blank:
         blank = "row without any cell was" if n_blank == 1 else "rows without any cell were"
         more = (*more, f"{n_blank} {blank} left out.")
@@ -379,10 +379,10 @@ def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
         raise TableError(
             'The file had a quote (") that never closes, but quotes must come in pairs. Repair it.'
             if "EOF inside string" in message
-            else "The file could not be split into cells, but it must be CSV text. Save the table as CSV again."
+            else "The file could not be split into cells: it is not CSV text. Save the table as CSV again."
         ) from None
     if frame.empty:
-        raise TableError("The file had no header line, but it must begin with one. Choose another file.")
+        raise TableError("The file must begin with a header line. Choose another file.")
     frame = pd.DataFrame({key: frame[key].str.strip() for key in frame})
     overflow = (frame[n_columns] != "").to_numpy()
     if overflow.any():

@@ -337,7 +337,7 @@ class Table(Confidential):
         values = filled(values, chosen, axes)
         n_clipped = int(((values < chosen.low) | (values > chosen.high)).any(axis=1).sum())
         if scaling not in get_args(Scaling):
-            raise TableError(f"scaling was {quoted(scaling)}, but it must be one of {', '.join(get_args(Scaling))}.")
+            raise TableError(f"scaling must be one of {', '.join(get_args(Scaling))}, got {quoted(scaling)}.")
         points, scaled, here = chosen.clip(values), scaling == "unit", None
         units = (units,) if isinstance(units, str) else tuple(units)
         if units and len(units) != len(names):
@@ -418,7 +418,7 @@ class Table(Confidential):
         values = np.column_stack(columns)
         classes = None if label is None else self._classes(label)
         if missing not in get_args(Missing):
-            raise TableError(f"missing was {quoted(missing)}, but it must be one of {', '.join(get_args(Missing))}.")
+            raise TableError(f"missing must be one of {', '.join(get_args(Missing))}, got {quoted(missing)}.")
         absent = [(name, np.isnan(column)) for name, column in zip(names, columns, strict=True)]
         absent += [] if classes is None else [(str(label), _is_absent(classes))]
         counts = count_odd([each for each, _ in absent], [rows for _, rows in absent])
@@ -436,7 +436,7 @@ class Table(Confidential):
                 "Choose columns with fewer gaps."
             )
         if not 0.0 < share <= 1.0:
-            raise TableError(f"The share of rows was {share}, but it must be above 0 and at most 1. 1 keeps all rows.")
+            raise TableError(f"The share of rows must be above 0 and at most 1, got {share}. 1 keeps all rows.")
         if share < 1.0:
             selected = selected[sample_mask(values[selected], share)]
             if not len(selected):
@@ -691,8 +691,8 @@ def _checked_place(place: tuple[str, str], names: tuple[str, ...]) -> tuple[int,
     """Return the indices of latitude and longitude among the features `names`."""
     if len(place) != 2 or place[0] == place[1] or not set(place) <= set(names):
         raise TableError(
-            f"Latitude and longitude were {listed(tuple(place))}, but they must be two of the features, "
-            f"{listed(names)}. Choose both as features, or take them as plain numbers."
+            f"Latitude and longitude must be two of the features {listed(names)}, got {listed(tuple(place))}. "
+            f"Choose both as features, or take them as plain numbers."
         )
     return names.index(place[0]), names.index(place[1])
 

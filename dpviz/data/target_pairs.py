@@ -324,7 +324,7 @@ def spread_targets(box: Box, n: int, spread: str, *, rng: np.random.Generator) -
 
 def _pair(name: str) -> _Pair:
     if name not in _PAIRS:
-        raise ValueError(f"The pair was {name!r:.40}, but it must be one of {', '.join(PAIRS)}. Pick one.")
+        raise ValueError(f"The pair must be one of {', '.join(PAIRS)}, got {name!r:.40}. Pick one.")
     return _PAIRS[name]
 
 

@@ -206,7 +206,7 @@ def map_weights(widths: FloatArray, axes: tuple[int, int], per_kilometer: Sequen
             continue
         if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0.0 < amount < math.inf:
             raise TableError(
-                f"What weighs as much as one kilometer was {quoted(amount)}, but it must be a number above 0. Type "
+                f"The amount that weighs as much as one kilometer must be a number above 0, got {quoted(amount)}. Type "
                 "another one."
             )
         weights[axis] = float(widths[axis]) / amount / side

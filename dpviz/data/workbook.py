@@ -92,7 +92,7 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
                 )
             cells, stored = _cells(book.get_sheet_by_name(by_name[chosen]), limits)
         if cells.empty:
-            raise TableError(f"The sheet {quoted(chosen)} was empty, but it must hold a header and records. {WAY_OUT}")
+            raise TableError(f"The sheet {quoted(chosen)} is empty: it has no header and no records. {WAY_OUT}")
         columns = parse_cells(cells, list(stored.T), reading)
     # A different sheet may be the way out.
     except TableError as error:

@@ -329,7 +329,7 @@ def box_of(bounds: Bounds, points: Points) -> Box:
     """
     if isinstance(bounds, str):
         if bounds != "data":
-            raise ValueError(f'bounds was {quoted(bounds)}, but it must be (low, high), a Box, or "data".')
+            raise ValueError(f'bounds must be (low, high), a Box, or "data", got {quoted(bounds)}.')
         warnings.warn(FROM_DATA, PrivacyLeakWarning, stacklevel=4)
         ends = [rounded_outward(float(column.min()), float(column.max())) for column in points.T]
         return Box([each.low for each in ends], [each.high for each in ends])

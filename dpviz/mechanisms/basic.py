@@ -103,15 +103,15 @@ def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArr
     spread = np.asarray(scale, dtype=np.float64)
     # A single number, the usual case, needs no arrays, because a run draws noise many times. NaN fails the comparison.
     if not (float(spread) >= 0 if spread.ndim == 0 else (spread >= 0).all()):
-        raise ValueError(f"{name} was {scale!r}, but it must be >= 0. Use 0 for no noise (epsilon = infinity).")
+        raise ValueError(f"{name} must be at least 0, got {scale!r}. Use 0 for no noise (epsilon = infinity).")
     if math.isinf(spread) if spread.ndim == 0 else np.isinf(spread).any():
         raise ValueError(
-            f"{name} was infinite (epsilon = 0), but it must be finite: nothing of the value would be left. "
+            f"{name} must be finite, got infinity (epsilon = 0): nothing of the value would be left. "
             "Give this step a share of the budget, or leave it out."
         )
     if spread.ndim > 0 and np.broadcast_shapes(exact.shape, spread.shape) != exact.shape:
         raise ValueError(
-            f"{name} had shape {spread.shape}, but it must broadcast to the value's shape {exact.shape}. "
+            f"{name} must broadcast to the value's shape {exact.shape}, got {spread.shape}. "
             "Pass one number, or one for each coordinate."
         )
     if not np.isfinite(exact).all():
@@ -161,7 +161,7 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
     """Return exp(epsilon (score - best) / (2 sensitivity)), (..., m): the best of each row weighs 1."""
     utility = np.asarray(scores, dtype=np.float64)
     if utility.ndim == 0 or utility.shape[-1] == 0:
-        raise ValueError(f"scores had shape {utility.shape}, but it must be (..., m) with m >= 1 candidates.")
+        raise ValueError(f"scores must have shape (..., m) with m at least 1 candidate, got {utility.shape}.")
     # A NaN would be the best score of its row.
     best = utility.max(axis=-1, keepdims=True)
     if not (best < np.inf).all():
@@ -169,10 +169,10 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
     if (best == -np.inf).any():
         raise ValueError("every candidate of a row was excluded (-inf). Leave at least one finite score.")
     if not epsilon >= 0:
-        raise ValueError(f"epsilon was {epsilon}, but it must be >= 0. Use math.inf for the best candidate.")
+        raise ValueError(f"epsilon must be at least 0, got {epsilon}. Use math.inf for the best candidate.")
     if not 0 < sensitivity < np.inf:
         raise ValueError(
-            f"sensitivity was {sensitivity}, but it must be positive and finite. "
+            f"sensitivity must be positive and finite, got {sensitivity}. "
             "Scores that no record moves are public: take their argmax."
         )
     # Halves are subtracted so that scores of 1e308 and -1e308 do not overflow; the 2 of 2 sensitivity is used up.
@@ -191,7 +191,7 @@ def truth_probability(epsilon: float) -> float:
     Raises ValueError for epsilon < 0 or NaN.
     """
     if not epsilon >= 0:
-        raise ValueError(f"epsilon was {epsilon}, but it must be >= 0. Use math.inf for the plain truth.")
+        raise ValueError(f"epsilon must be at least 0, got {epsilon}. Use math.inf for the plain truth.")
     return 1.0 / (1.0 + math.exp(-epsilon))
 
 
@@ -213,5 +213,5 @@ def estimated_share(answers: ArrayLike, *, epsilon: float) -> float:
     """
     yes, p = np.asarray(answers, dtype=np.bool_), truth_probability(epsilon)
     if not yes.size or epsilon == 0:
-        raise ValueError(f"There were {yes.size} answers at epsilon={epsilon}, but there must be one, and epsilon > 0.")
+        raise ValueError(f"There must be at least one answer and epsilon above 0, got {yes.size} and {epsilon}.")
     return float((yes.mean() - (1.0 - p)) / (2.0 * p - 1.0))

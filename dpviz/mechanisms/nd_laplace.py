@@ -124,7 +124,7 @@ def epsilon_of_level(level: float, radius: float) -> float:
     """
     for name, value in (("level", level), ("radius", radius)):
         if not 0 < value < math.inf:
-            raise ValueError(f"{name} was {value}, but it must be positive and finite.")
+            raise ValueError(f"{name} must be positive and finite, got {value}.")
     return level / radius
 
 

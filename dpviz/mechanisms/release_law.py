@@ -108,7 +108,7 @@ def check_epsilon(epsilon: float) -> None:
     # Also true for NaN.
     if not epsilon > 0:
         raise ValueError(
-            f"epsilon was {epsilon}, but it must be > 0, per unit of distance. Use math.inf for no noise, or "
+            f"epsilon must be above 0, per unit of distance, got {epsilon}. Use math.inf for no noise, or "
             "epsilon_of_level(level, radius)."
         )
 
@@ -345,7 +345,7 @@ class ReleaseLaw:
         released = np.asarray(z, dtype=np.float64)
         d = self.candidates.shape[1]
         if released.shape != (d,) or not np.isfinite(released).all():
-            raise ValueError(f"z had shape {released.shape}, but it must be ({d},) and finite: one released point.")
+            raise ValueError(f"z must be finite and have shape ({d},), got shape {released.shape}: one released point.")
         if self.cells is not None:
             same = (self.cells.outputs == released).all(axis=1)
             if not same.any():
@@ -389,7 +389,7 @@ def release_law(
     places = frozen(np.array(as_points(candidates, n_features=None if box is None else box.d)))
     check_finite_epsilon(epsilon)
     if domain not in DOMAINS:
-        raise ValueError(f"domain was {domain!r}, but it must be one of {', '.join(DOMAINS)}.")
+        raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}.")
     if domain in ("clamp", "redraw") and box is None:
         raise ValueError(f"domain was {domain!r}, which needs the public box. Pass box=.")
     if (domain == "remap") != (cells is not None):

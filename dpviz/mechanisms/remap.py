@@ -61,9 +61,9 @@ def remap_table(grid: ArrayLike, *, epsilon: float, prior: ArrayLike | None = No
     """
     places = as_points(grid, name="grid")
     if rule not in RULES:
-        raise ValueError(f"rule was {rule!r}, but it must be one of {', '.join(RULES)}.")
+        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}.")
     if not 1 <= len(places) <= MOST_PLACES:
-        raise ValueError(f"grid had {len(places)} places, but it must have from 1 to {MOST_PLACES}.")
+        raise ValueError(f"grid must have from 1 to {MOST_PLACES} places, got {len(places)}.")
     weights = checked_prior(prior, len(places))
     if rule == "nearest" or math.isinf(epsilon):
         return frozen(places.copy())
@@ -194,8 +194,8 @@ def checked_prior(prior: ArrayLike | None, m: int) -> FloatArray:
     weights = np.asarray(prior, dtype=np.float64)
     if weights.shape != (m,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.sum() > 0:
         raise ValueError(
-            f"prior had shape {weights.shape}, but it must be ({m},): one finite weight >= 0 for each place of the "
-            "grid, not all 0."
+            f"prior must have shape ({m},), got {weights.shape}: one finite weight of at least 0 for each place of "
+            "the grid, not all 0."
         )
     return np.asarray(weights / weights.sum())
 

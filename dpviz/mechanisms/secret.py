@@ -375,7 +375,7 @@ def public_rng(seed: int) -> PublicGenerator:
     Raises ValueError for an invalid seed.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed was {quoted(seed)}, but it must be a whole number >= 0, or None for secret noise.")
+        raise ValueError(f"seed must be a whole number of at least 0, or None for secret noise, got {quoted(seed)}.")
     return PublicGenerator(np.random.default_rng(seed).bit_generator)
 
 

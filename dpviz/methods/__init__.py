@@ -163,7 +163,7 @@ def find(method: MethodLike) -> AnyAlgorithm:
         near = get_close_matches(name, _ALIASES, 1)
         guess = f" Perhaps {_ALIASES[near[0]]!r}?" if near else ""
         problems = " ".join(["", *BROKEN.values(), *WRONG.values()])
-        raise ValueError(f"method was {method!r}, but it must be one of {', '.join(ALGORITHMS)}.{guess}{problems}")
+        raise ValueError(f"method must be one of {', '.join(ALGORITHMS)}, got {method!r}.{guess}{problems}")
     if isinstance(method, str | Path):
         found = own.load(Path(method), {**ALGORITHMS})
     elif isinstance(method, ModuleType):
@@ -174,7 +174,7 @@ def find(method: MethodLike) -> AnyAlgorithm:
         found = own.method_of(getattr(method, "__name__", "own"), {"fit": method}, place)
     else:
         raise TypeError(
-            f"method was a {type(method).__name__}, but it must be a name, a file, a module or a function, before data."
+            f"method must be a name, a file, a module or a function, before data, got a {type(method).__name__}."
         )
     return replace(found, fit=_ChargedFit(found.fit))
 

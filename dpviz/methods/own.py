@@ -108,7 +108,7 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
     kind, own_run = parts.get("Params", Params), parts.get("RUN", CentersRun)
     _check_params(kind, path)
     if not (isinstance(own_run, type) and issubclass(own_run, Run)):
-        raise OwnMethodError(f"{path.name}: RUN is a {type(own_run).__name__}, but it must be a subclass of Run.")
+        raise OwnMethodError(f"{path.name}: RUN must be a subclass of Run, got a {type(own_run).__name__}.")
     title, fit = str(parts.get("TITLE", name.replace("_", " ").capitalize())), _fit(parts["fit"], path)
 
     def fitted(points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Iterator[Step]:
@@ -206,7 +206,7 @@ def _checked(result: Any, box: Box, path: Path) -> Result[Any, Any]:
     """Return the result with read-only arrays. Raises OwnMethodError for a result that cannot be shown."""
     if not isinstance(result, Result) or not isinstance(result.release, Release):
         kind = type(result.release if isinstance(result, Result) else result).__name__
-        raise OwnMethodError(f"{path.name}: fit returned a {kind}, but it must be {SIGNATURE}, with a Release in it.")
+        raise OwnMethodError(f"{path.name}: fit must be {SIGNATURE} and return a Result with a Release, got a {kind}.")
     release = result.release
     if isinstance(release, CentersRelease):
         try:

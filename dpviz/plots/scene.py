@@ -273,7 +273,7 @@ class Layer(Confidential):
             if array is None or array.ndim != n_axes:
                 value = "nothing" if array is None else f"shape {array.shape}"
                 raise ValueError(
-                    f"Layer {self.name!r} ({self.kind.value}) had {value} for {name!r}, but it needs {n_axes} axes."
+                    f"{name!r} of layer {self.name!r} ({self.kind.value}) must have {n_axes} axes, got {value}."
                 )
         n_ids, n_marks = len(set(self.ids)), self.n_marks
         if self.ids and not n_ids == len(self.ids) == n_marks:
@@ -670,7 +670,7 @@ def _plain(record: object) -> dict[str, object]:
     `asdict` would copy their contents, which takes longer than writing them.
     """
     if not isinstance(record, Axis | StageWords | Strip | Measure):
-        raise TypeError(f"A {type(record).__name__} was in a picture's directory, but it has no place there.")
+        raise TypeError(f"A picture's directory must hold axes and texts only, got a {type(record).__name__}.")
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 

@@ -122,7 +122,7 @@ def svg(
     escaped. Raises ValueError if there is no scene, or for a frame that a scene does not have.
     """
     if not scenes:
-        raise ValueError("There were no scenes, but a file needs at least one. Draw a picture first.")
+        raise ValueError("A file needs at least one scene. Draw a picture first.")
     sizes = [SQUARE if scene.equal else FLAT for scene in scenes]
     panels = [
         _panel(scene, scene.visible(frame, hidden), theme, f"p{i}", size)
@@ -203,9 +203,7 @@ def thumbnail(
     that begin hidden, are off. Raises ValueError if there are no frames, or for a frame that the scene does not have.
     """
     if not frames or not all(0 <= frame < len(scene.frames) for frame in frames):
-        raise ValueError(
-            f"frames were {list(frames)}, but there must be one at least, of 0 to {len(scene.frames) - 1}."
-        )
+        raise ValueError(f"frames must have at least one of 0 to {len(scene.frames) - 1}, got {list(frames)}.")
     width, height = size
     plane = _fitted(scene, 0.0, 0.0, width, height)
     off = {*scene.hidden_names, *hidden, *(layer.name for layer in scene.layers if layer.kind is Kind.ENSEMBLE)}

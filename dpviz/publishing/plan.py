@@ -168,7 +168,7 @@ def read_plan(path: Path) -> SitePlan:
         raise PlanError(f"The configuration {path} is no TOML: {error}. Correct that place.") from None
     home = tables.pop("home", True)
     if not isinstance(home, bool):
-        raise PlanError(f"home was {home!r}, but it must be true or false.")
+        raise PlanError(f"home must be true or false, got {home!r}.")
     unknown = sorted(set(tables) - set(CATALOGUE))
     if unknown:
         raise PlanError(f"The configuration names {unknown[0]!r}, but the pages are {', '.join(CATALOGUE)}, and home.")
@@ -211,7 +211,7 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
     # The page's own set is public or synthetic.
     public = table.get("records_public", sets == ("",))
     if not isinstance(public, bool):
-        raise PlanError(f"[{name}] had records_public {public!r}, but it must be true or false.")
+        raise PlanError(f"records_public of [{name}] must be true or false, got {public!r}.")
     method = CATALOGUE[name]
     audiences = AUDIENCES if public else AUDIENCES[1:]
     links = [{**link, **({"data": each} if each else {})} for each in sets]

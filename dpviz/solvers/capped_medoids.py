@@ -100,12 +100,14 @@ def select_several(
     sources = _optional(source_points, d, "source_points")
     for k in ks:
         if k < 1 or k != int(k):
-            raise ValueError(f"n_centers was {k}, but it must be a whole number >= 1.")
+            raise ValueError(f"n_centers must be a whole number of at least 1, got {k}.")
     if solver not in SOLVERS:
-        raise ValueError(f"solver was {solver!r:.40}, but it must be one of {', '.join(SOLVERS)}.")
+        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, got {solver!r:.40}.")
     mass = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     if mass.shape != (n,) or not np.isfinite(mass).all() or (mass < 0).any():
-        raise ValueError(f"weights had shape {mass.shape}, but there must be {n} finite numbers >= 0, one a target.")
+        raise ValueError(
+            f"weights must have {n} finite numbers of at least 0, one for each target, got shape {mass.shape}."
+        )
     smaller = [int(k) for k in ks if k < n]
     if not smaller:
         return [np.arange(n, dtype=np.intp) for _ in ks]
@@ -200,7 +202,7 @@ def _select(points: Points, ceilings: FloatArray, weights: FloatArray, ks: Seque
 def _checked_targets(targets: ArrayLike) -> Points:
     points = as_points(targets, name="targets")
     if len(points) == 0:
-        raise ValueError("targets had no rows, but there must be at least one point to cover. Load a target set.")
+        raise ValueError("targets must have at least one row. Load a target set.")
     return points
 
 

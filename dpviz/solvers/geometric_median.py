@@ -34,7 +34,7 @@ def geometric_median(points: ArrayLike, weights: ArrayLike | None = None) -> Flo
     """
     sets = np.asarray(points, dtype=np.float64)
     if sets.ndim < 2 or 0 in sets.shape[-2:]:
-        raise ValueError(f"points had shape {sets.shape}, but it must be (..., m, n) with m >= 1 and n >= 1.")
+        raise ValueError(f"points must have shape (..., m, n) with m and n at least 1, got {sets.shape}.")
     if not np.isfinite(sets).all():
         raise ValueError("points held NaN or infinity, but a median needs finite places. Drop those rows first.")
     (m, n), mass = sets.shape[-2:], np.ones(sets.shape[-2]) if weights is None else np.asarray(weights, np.float64)

@@ -51,7 +51,7 @@ def cluster(points: ArrayLike, method: str, n_clusters: int, *, rng: np.random.G
     from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]  # it ships no types
 
     if method not in METHODS:
-        raise ValueError(f"method was {method!r}, but it must be one of {', '.join(METHODS)}.")
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     rows = standard_scaled(points)
     if len(rows) > MOST_RECORDS[method]:
         raise ValueError(

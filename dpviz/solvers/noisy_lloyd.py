@@ -115,7 +115,7 @@ class LloydProblem:
             )
         if self.n < n_clusters:
             raise ValueError(
-                f"n_clusters was {n_clusters}, but it must be <= n_records={self.n} to start from records. "
+                f"n_clusters must be at most n_records={self.n} to start from records, got {n_clusters}. "
                 "Lower k, load more data, or start from sphere packing."
             )
         chosen = rng if seed is None else np.random.default_rng(seed)

@@ -196,9 +196,9 @@ def _checked(n_rows: int, lam: ArrayLike, epsilon: ArrayLike) -> tuple[FloatArra
     lams = np.broadcast_to(np.asarray(lam, dtype=np.float64), n_rows)
     epsilons = np.broadcast_to(np.asarray(epsilon, dtype=np.float64), n_rows)
     if not ((lams >= 0.5) & (lams <= 1.0)).all():
-        raise ValueError(f"lam ran from {lams.min()} to {lams.max()}, but it must be in [1/2, 1].")
+        raise ValueError(f"lam must be in [1/2, 1], got {lams.min()} to {lams.max()}.")
     if not (epsilons >= 0.0).all():
-        raise ValueError(f"epsilon was {epsilons.min()}, but it must be >= 0. Use math.inf for the best point.")
+        raise ValueError(f"epsilon must be at least 0, got {epsilons.min()}. Use math.inf for the best point.")
     return lams, epsilons
 
 

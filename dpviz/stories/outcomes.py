@@ -79,7 +79,7 @@ def scene(
     Raises ValueError for no runs.
     """
     if not outcomes:
-        raise ValueError("There were no runs, but a picture of many runs needs one at least.")
+        raise ValueError("A picture of many runs needs at least one run.")
     n_runs, most = len(outcomes), max(1, *(len(each.places) for each in outcomes))
     d = plane.d
     places = np.full((n_runs, most, d), np.nan)

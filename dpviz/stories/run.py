@@ -311,9 +311,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     def picture(self, view: View = FIRST, *, adapt: Callable[[Scene], Scene] | None = None) -> Scene:
         """Return the moving picture; `.public()` keeps only its public part. `adapt` changes each drawing of it."""
         if not isinstance(view, View):
-            raise TypeError(
-                f"view was {quoted(view)}, but it must be a View. For everyone's picture: picture().public()."
-            )
+            raise TypeError(f"view must be a View, got {quoted(view)}. For everyone's picture: picture().public().")
 
         def drawing(view: View) -> Scene:
             scene = on_map(self.draw_scene(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)

@@ -88,9 +88,9 @@ def _slider(
     """Return the data from which the browser draws a slider; `message` is the component's untrusted state."""
     choices = tuple(float(choice) for choice in values)
     if not choices:
-        raise ValueError("The slider had no values, but it needs at least one.")
+        raise ValueError("The slider needs at least one value.")
     if note and len(note) != len(choices):
-        raise ValueError(f"The slider had {len(note)} notes, but it needs one for each of its {len(choices)} values.")
+        raise ValueError(f"The slider needs one note for each of its {len(choices)} values, got {len(note)}.")
     moved = read_message(message, tuple[Number, Number], "moved")
     answer = (int(moved[0]), moved[1]) if moved is not None and moved[0] in range(len(choices)) else None
     memory = _last_mover(st.session_state.get(f"{key}:answer"), nearest(choices, value), answer)

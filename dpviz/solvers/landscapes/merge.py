@@ -46,7 +46,7 @@ class MergeTree:
         There are min(n_clusters, L) clusters, at most one for each minimum. Raises ValueError below 1.
         """
         if n_clusters < 1:
-            raise ValueError(f"n_clusters was {n_clusters}, but it must be >= 1.")
+            raise ValueError(f"n_clusters must be at least 1, got {n_clusters}.")
         return _joined(self.linkage[: max(self.n_leaves - n_clusters, 0)], self.n_leaves)
 
     def cut_at(self, height: float) -> Labels:

@@ -72,14 +72,14 @@ class Mixture:
             )
         if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1.0) <= WEIGHT_TOLERANCE):
             raise ValueError(
-                f"weights were {shares}, but they must be >= 0 and add up to 1. Divide them by their sum first."
+                f"weights must be at least 0 and add up to 1, got {shares}. Divide them by their sum first."
             )
         shares = shares / shares.sum()
         spreads = np.array(covariances, dtype=np.float64)
         if spreads.shape != (n_components, d, d) or not np.isfinite(spreads).all():
             raise ValueError(
-                f"covariances had shape {spreads.shape}, but they must be finite numbers of shape ({n_components}, "
-                f"{d}, {d}): one matrix for each component."
+                f"covariances must be finite and have shape ({n_components}, {d}, {d}), got shape {spreads.shape}: one "
+                "matrix for each component."
             )
         mirrored = spreads.transpose(0, 2, 1)
         if np.abs(spreads - mirrored).max() > SYMMETRY_TOLERANCE * np.abs(spreads).max():

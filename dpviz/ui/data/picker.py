@@ -290,7 +290,7 @@ def _linked(default: str, names: list[str]) -> str:
         return UPLOAD
     if text not in names:
         known = ", ".join(name for name in names if name not in (UPLOAD, drawing.DRAW))
-        state.report(f"The link's data was {text[:40]!r}, but it must be one of {known}. This is {default}.")
+        state.report(f"The link's data must be one of {known}, got {text[:40]!r}. This is {default}.")
         return default
     return text
 

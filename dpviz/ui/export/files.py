@@ -50,7 +50,7 @@ class File:
 def make(screen: OnScreen, page: str, request: ExportRequest) -> File:
     """Make the file; raises ValueError for an unknown format, and for a picture of nothing."""
     if request.format not in FORMATS:
-        raise ValueError(f"format was {request.format!r:.20}, but it must be one of {', '.join(FORMATS)}.")
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {request.format!r:.20}.")
     ending, kind, _, content = FORMATS[request.format]
     text = content(_Picture(screen, page, request))
     return File(

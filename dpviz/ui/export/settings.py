@@ -109,7 +109,7 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
     if version != VERSION or isinstance(version, bool):
         raise SettingsError(f"The file's version is {_short(version)}, but this app reads version {VERSION}.")
     if not isinstance(page, str) or page not in pages:
-        raise SettingsError(f"The file's page is {_short(page)}, but it must be one of {', '.join(pages)}.")
+        raise SettingsError(f"The file's page must be one of {', '.join(pages)}, got {_short(page)}.")
     query: list[tuple[str, str]] = []
     for group in GROUPS:
         values = content.get(group, {})
@@ -196,8 +196,8 @@ def _link_text(name: str, value: object) -> str:
     if isinstance(value, str) and len(value) <= MOST_TEXT:
         return value
     raise SettingsError(
-        f"The file's {_short(name)} is {_short(value)}, but it must be a finite number, true or false, or text of at "
-        f"most {MOST_TEXT} characters. Correct it."
+        f"The file's {_short(name)} must be a finite number, true or false, or text of at most {MOST_TEXT} "
+        f"characters, got {_short(value)}. Correct it."
     )
 
 

@@ -76,10 +76,10 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
     parser.add_argument("--server.address", metavar="HOST", dest="address", default=name, help="that Caddy answers at")
     options, others = parser.parse_known_args(arguments)
     if not 1 <= options.processes <= MOST:
-        parser.error(f"{OPTION} was {options.processes}, but it must be from 1 to {MOST}.")
+        parser.error(f"{OPTION} must be from 1 to {MOST}, got {options.processes}.")
     most, after = MOST_PORT - options.processes, f"the app takes the {options.processes} after it"
     if not 1 <= options.port <= most:
-        parser.error(f"--server.port was {options.port}, but it must be from 1 to {most}: {after}.")
+        parser.error(f"--server.port must be from 1 to {most}, got {options.port}: {after}.")
     host, door = environ(HOST, ""), (options.address, options.port)
     address = f"https://{host}" if host else "http://{}:{}".format(*door)
     ports = range(options.port + 1, options.port + 1 + options.processes)

@@ -91,7 +91,7 @@ def profile_problem() -> str:
     """Return an error message for an unknown profile or a frame's origin that is none, "" otherwise."""
     profile, wrong = os.environ.get(PROFILE, LOCAL), set(os.environ.get(FRAMES, "").split()) - {*framing_origins()}
     if profile not in (LOCAL, PUBLIC):
-        return f"{PROFILE} is {profile!r:.40}, but it must be {LOCAL} or {PUBLIC}."
+        return f"{PROFILE} must be {LOCAL} or {PUBLIC}, got {profile!r:.40}."
     if wrong:
         return f"{FRAMES} has {min(wrong)!r:.60}, but it takes origins such as https://moodle.example.edu."
     return ""

@@ -151,7 +151,7 @@ class Params:
         """Validate the fields."""
         check_params(self)
         if not self.tolerance >= 0:
-            raise ValueError(f"tolerance was {self.tolerance}, but it must be >= 0. Use 0 to wait for equal labels.")
+            raise ValueError(f"tolerance must be at least 0, got {self.tolerance}. Use 0 to wait for equal labels.")
         if self.mode == "repaired" and self.orientation == "future":
             raise ValueError(
                 "orientation was 'future' in repaired mode, but looking ahead needs another pass over the records that "

@@ -208,7 +208,7 @@ class Params:
         check_centreness(self.t, self.q)
         if self.delta is not None and not 0.0 < self.delta < 1.0:
             raise ValueError(
-                f"delta was {self.delta}, but it must be in (0, 1): Gaussian noise has no pure guarantee. Use None for "
+                f"delta must be in (0, 1), got {self.delta}: Gaussian noise has no pure guarantee. Use None for "
                 "1/(n sqrt n)."
             )
 

@@ -151,7 +151,7 @@ def check_centreness(t: float, q: float) -> None:
     """Raise ValueError unless 0 < 2q < t <= 1: otherwise the outer slope is not the steeper one."""
     if not 0.0 < 2.0 * q < t <= 1.0:
         raise ValueError(
-            f"t was {t:g} and q was {q:g}, but they must keep 0 < 2 q < t <= 1. Raise t, or lower q; the paper has "
+            f"t and q must keep 0 < 2 q < t <= 1, got t = {t:g} and q = {q:g}. Raise t, or lower q. The paper has "
             "t = 0.3 and q = 1/12."
         )
 

@@ -162,16 +162,16 @@ class Params:
         """Keep a read-only copy of the targets and check every value."""
         targets = np.array(as_points(self.targets, name="targets"), order="C")
         if len(targets) == 0:
-            raise ValueError("targets had no rows, but there must be at least one point to cover. Load a target set.")
+            raise ValueError("targets must have at least one row. Load a target set.")
         object.__setattr__(self, "targets", frozen(targets))
         check_params(self)
         if (self.epsilon is None) == (self.rho is None):
             raise ValueError(f"epsilon was {self.epsilon} and rho {self.rho}, but exactly one of them must be given.")
         for name, value in (("epsilon", self.epsilon), ("rho", self.rho)):
             if value is not None and not value > 0:
-                raise ValueError(f"{name} was {quoted(value)}, but it must be > 0. Use math.inf for no noise.")
+                raise ValueError(f"{name} must be above 0, got {quoted(value)}. Use math.inf for no noise.")
         if self.delta is not None and not 0 < self.delta < 1:
-            raise ValueError(f"delta was {self.delta}, but it must be in (0, 1). Use None with Laplace noise.")
+            raise ValueError(f"delta must be in (0, 1), got {self.delta}. Use None with Laplace noise.")
         if self.noise == "gaussian" and self.delta is None and self.epsilon is not None and math.isfinite(self.epsilon):
             raise ValueError("delta was None, but Gaussian noise with epsilon needs one. Give delta, rho, or Laplace.")
 
