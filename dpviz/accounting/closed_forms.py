@@ -77,11 +77,30 @@ def gdp_mu(budget: Budget) -> float:
 
 
 def gaussian_sigma(l2_sensitivity: float, budget: Budget, *, n_releases: int = 1) -> float:
-    """Return the least sigma with which `n_releases` releases together keep `budget`: sqrt(n) s / mu(budget).
+    """Return the least sigma with which `n_releases` releases together keep a budget: sqrt(n) s / mu(budget).
 
-    `l2_sensitivity` >= 0 is the sensitivity of each release, in its unit, for the budget's adjacency; sigma has the
-    same unit and is 0 at epsilon = infinity. Raises ValueError at delta = 0 and for n_releases < 1.
-    Source: Balle & Wang 2018, theorem 9, with the composition of Dong, Roth & Su 2022, corollary 3.3.
+    Parameters
+    ----------
+    l2_sensitivity
+        Sensitivity of each release, at least 0, in its unit, for the adjacency of the budget.
+    budget
+        Epsilon and delta that all releases together may spend.
+    n_releases
+        Number of releases with this sigma, at least 1.
+
+    Returns
+    -------
+    float
+        Sigma in the unit of the sensitivity; 0 at epsilon = infinity.
+
+    Raises
+    ------
+    ValueError
+        If delta is 0 or `n_releases` is below 1.
+
+    References
+    ----------
+    Balle & Wang 2018, theorem 9, with the composition of Dong, Roth & Su 2022, corollary 3.3.
     """
     if n_releases < 1:
         raise ValueError(f"n_releases must be at least 1, got {n_releases}.")

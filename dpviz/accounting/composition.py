@@ -119,10 +119,28 @@ def under_replace(claim: Claim) -> Claim:
 
 
 def for_group(claim: Claim, rows: int, words: str = "") -> Claim:
-    """Restate a claim for `rows` >= 1 records that come, go or change together, like the records of one person.
+    """Restate a claim for several records that come, go or change together, like the records of one person.
 
-    That is (k epsilon, (1 + e^epsilon + ... + e^((k - 1) epsilon)) delta) for k rows, and k^2 rho: one record after the
-    other (Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016, proposition 1.9). `words` say which group it is.
+    For k rows this is (k epsilon, (1 + e^epsilon + ... + e^((k - 1) epsilon)) delta), and k^2 rho: one record after the
+    other.
+
+    Parameters
+    ----------
+    claim
+        Claim about one record.
+    rows
+        Number of records of the group, at least 1.
+    words
+        Name of the group for a reader.
+
+    Returns
+    -------
+    Claim
+        Claim about the group.
+
+    References
+    ----------
+    Dwork & Roth 2014, theorem 2.2; Bun & Steinke 2016, proposition 1.9.
     """
     if rows == 1:
         return claim
@@ -146,13 +164,31 @@ def across_box(guarantee: Guarantee, events: Iterable[Event]) -> Claim:
 
 
 def dp_events(events: Iterable[Event], adjacency: Adjacency, rows: int = 1) -> Any:
-    """Return `events` as one `dp_accounting.DpEvent`, to be composed with others' releases of the same records.
+    """Return events as one `dp_accounting.DpEvent`, to compose them with other releases of the same records.
 
     Noise multipliers are for one change under `adjacency`, so an accountant must not double them: `PLDAccountant()`
     accepts everything, for either adjacency. A step known by its epsilon alone is discrete Laplace noise of this
-    epsilon on a count: its loss is epsilon or -epsilon, as for randomized response, the worst of its kind. With `rows`
-    > 1, the event is for that many records of one person (`_Losses.times`). Scales that follow from earlier releases
-    are not covered, as in `privacy_loss_distribution`. Raises the errors of `pure_epsilon`.
+    epsilon on a count: its loss is epsilon or -epsilon, as for randomized response, the worst of its kind. Scales that
+    follow from earlier releases are not covered, as in `privacy_loss_distribution`.
+
+    Parameters
+    ----------
+    events
+        Events on the same records, in sequence.
+    adjacency
+        Neighbors that the noise multipliers are for.
+    rows
+        Number of records of one person, at least 1.
+
+    Returns
+    -------
+    DpEvent
+        Event for that many records (`_Losses.times`).
+
+    Raises
+    ------
+    ValueError
+        As in `pure_epsilon`, as does TypeError.
     """
     from dp_accounting import dp_event  # type: ignore[import-untyped]  # as in `_distribution`
 
@@ -250,29 +286,49 @@ class _Losses:
 def privacy_loss_distribution(
     events: Iterable[Event], adjacency: Adjacency, interval: float | None = None, rows: int = 1
 ) -> Distribution:
-    """Compose the privacy loss distribution of `events` in sequence under `adjacency`, as a dp-accounting object.
+    """Compose the privacy loss distribution of events in sequence, as a dp-accounting object.
 
     A Laplace event of n coordinates is n self-compositions; a pure step is randomized response of its epsilon, the
     worst of its kind, and one of bounded range the worst of that (`_bounded_range`); under REPLACE the sensitivity of a
-    leaf calibrated for ADD_REMOVE doubles.
+    leaf calibrated for ADD_REMOVE doubles. Scales that follow from earlier releases are not covered: the distribution
+    for a run's actual scales is not a bound, even if its pure epsilon or rho was fixed beforehand. Use `pure_epsilon`
+    or `zcdp_rho` there.
 
+    Parameters
+    ----------
+    events
+        Events on the same records.
+    adjacency
+        Neighbors that the distribution is for.
+    interval
+        Losses are rounded up to multiples of it, above 0; None is fine enough for these events. Distributions with the
+        same interval can be composed, including those of other libraries.
+    rows
+        Number of records of one person, at least 1 (`_Losses.times`).
+
+    Returns
+    -------
+    Distribution
+        Distribution of the privacy loss.
+
+    Raises
+    ------
+    ValueError
+        If a step has no noise or an epsilon beyond LARGEST_STEP, if the interval is invalid, and as in `pure_epsilon`.
+
+    Notes
+    -----
     In parallel under ADD_REMOVE: identical parts are one part; a part that costs at least as much as every other, step
-    by step, stands for all; otherwise one Gaussian of the largest mu and one pure step of the largest epsilon do.
-    Each dominates every part. Under REPLACE that one part is taken with its sensitivities doubled. This covers a record
-    that stays, and one that moves as well: step by step, the two parts it leaves and enters are two neighboring
-    steps of one ADD_REMOVE mechanism; two such steps are exactly a doubled shift for noise of log-concave density
-    (its trade-off functions are a semigroup in the shift), and at most 2 epsilon, in loss or in range, for a pure step.
-    With
+    by step, stands for all; otherwise one Gaussian of the largest mu and one pure step of the largest epsilon do. Each
+    dominates every part. Under REPLACE that one part is taken with its sensitivities doubled. This covers a record that
+    stays, and one that moves as well: step by step, the two parts it leaves and enters are two neighboring steps of one
+    ADD_REMOVE mechanism; two such steps are exactly a doubled shift for noise of log-concave density (its trade-off
+    functions are a semigroup in the shift), and at most 2 epsilon, in loss or in range, for a pure step. With
     `membership_only` nothing stays, and two copies of the part are composed.
 
-    Scales that follow from earlier releases are not covered: the distribution for a run's actual scales is not a bound,
-    even if its pure epsilon or rho was fixed beforehand. Use `pure_epsilon` or `zcdp_rho` there.
-
-    Losses are rounded up to multiples of `interval` > 0; None means fine enough for these events. Distributions with
-    the same interval can be composed, including those of other libraries. With `rows` > 1, the distribution is for that
-    many records of one person (`_Losses.times`). Raises ValueError for a step with no noise or an epsilon beyond
-    LARGEST_STEP, for an invalid interval, and the errors of `pure_epsilon`.
-    Source: Koskela et al. 2020; Doroshenko et al. 2022 (the discretization); Zhu, Dong & Wang 2022 (dominating pairs).
+    References
+    ----------
+    Koskela et al. 2020; Doroshenko et al. 2022 (the discretization); Zhu, Dong & Wang 2022 (dominating pairs).
     """
     losses = _sequence(events, adjacency).times(rows)
     if not losses.is_within_reach:
@@ -286,11 +342,29 @@ def privacy_loss_distribution(
 
 
 def delta_of(events: Iterable[Event], epsilon: float, adjacency: Adjacency) -> float:
-    """Return an upper bound on the delta of `events` at `epsilon` >= 0; 0 from their pure epsilon on.
+    """Return an upper bound on the delta of events at an epsilon; 0 from their pure epsilon on.
 
     If a step is beyond the reach of `privacy_loss_distribution` (for example, without noise), the result is the delta
     of the Gaussians alone after the pure steps have taken their epsilon.
-    Raises ValueError for a negative epsilon.
+
+    Parameters
+    ----------
+    events
+        Events on the same records, in sequence.
+    epsilon
+        Epsilon, at least 0.
+    adjacency
+        Neighbors to bound.
+
+    Returns
+    -------
+    float
+        Delta, from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is negative.
     """
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0, got {epsilon}.")
@@ -305,11 +379,29 @@ def delta_of(events: Iterable[Event], epsilon: float, adjacency: Adjacency) -> f
 
 
 def epsilon_of(events: Iterable[Event], delta: float, adjacency: Adjacency) -> float:
-    """Return an upper bound on the epsilon of `events` at `delta` in [0, 1), never above their pure epsilon.
+    """Return an upper bound on the epsilon of events at a delta, never above their pure epsilon.
 
     For delta = 0, which a discretized distribution does not support, `pure_epsilon` is used. For a step beyond the
-    reach of `privacy_loss_distribution`, the Gaussians' closed form plus the pure epsilons is used. Raises ValueError
-    for a different delta.
+    reach of `privacy_loss_distribution`, the Gaussians' closed form plus the pure epsilons is used.
+
+    Parameters
+    ----------
+    events
+        Events on the same records, in sequence.
+    delta
+        Delta in [0, 1).
+    adjacency
+        Neighbors to bound.
+
+    Returns
+    -------
+    float
+        Epsilon.
+
+    Raises
+    ------
+    ValueError
+        If delta is outside [0, 1).
     """
     if not 0 <= delta < 1:
         raise ValueError(f"delta must be in [0, 1), got {delta}.")
@@ -428,17 +520,46 @@ class Sum:
 def spent_epsilon(
     events: Sequence[Event], adjacency: Adjacency, delta: float = 0.0, account: Account = Account.BASIC
 ) -> float:
-    """Return the epsilon of events on the same records under `adjacency` at `delta`, by `account`.
+    """Return the epsilon that events on the same records spend at a delta.
 
-    - BASIC: pure epsilons added up, and Gaussian noise, of one mu, at all of `delta` (Dwork & Roth 2014, theorem 3.16;
-      Dong, Roth & Su 2022, corollary 3.3). Infinite with Gaussian noise at delta = 0.
-    - ZCDP: rho added up, then converted (Bun & Steinke 2016, proposition 1.3).
+    - BASIC: pure epsilons added up, and Gaussian noise, of one mu, at all of `delta`. Infinite with Gaussian noise at
+
+    delta = 0.
+
+    - ZCDP: rho added up, then converted.
     - PLD: privacy loss distributions (`epsilon_of`), or BASIC if that is smaller: distributions say nothing about
-      budgets below about 1e-7.
+      budgets
+
+    below about 1e-7.
 
     For the last two accounts, a noisy number of records (`Purpose.SIZE`, outermost) counts with its pure epsilon,
-    because the other noise may depend on it, and composes in this way for each possible number. Raises the errors of
-    `pure_epsilon`.
+    because the other noise may depend on it, and composes in this way for each possible number.
+
+    Parameters
+    ----------
+    events
+        Events on the same records, in sequence.
+    adjacency
+        Neighbors that the epsilon is for.
+    delta
+        Delta in [0, 1).
+    account
+        Rule by which events add up.
+
+    Returns
+    -------
+    float
+        Epsilon.
+
+    Raises
+    ------
+    ValueError
+        As in `pure_epsilon`, as does TypeError.
+
+    References
+    ----------
+    BASIC: Dwork & Roth 2014, theorem 3.16; Dong, Roth & Su 2022, corollary 3.3. ZCDP: Bun & Steinke 2016, proposition
+    1.3.
     """
     if account is Account.BASIC:
         mu = gaussian_mu(events, adjacency)
@@ -457,10 +578,28 @@ def epsilon_share(
     delta: float = 0.0,
     account: Account = Account.BASIC,
 ) -> float:
-    """Return the share of `part` in `spent_epsilon` of all `events`, which contain it. Shares add up to the whole.
+    """Return the share of some events in the `spent_epsilon` of all. Shares add up to the whole.
 
     Events without their own epsilon share the epsilon of all events of their kind: Gaussian noise in proportion to
     mu^2, and the steps of an account that is not a sum of epsilons in proportion to rho.
+
+    Parameters
+    ----------
+    part
+        Some of `events`.
+    events
+        All events on the same records, in sequence.
+    adjacency
+        Neighbors that the epsilon is for.
+    delta
+        Delta in [0, 1).
+    account
+        Rule by which events add up.
+
+    Returns
+    -------
+    float
+        Epsilon of `part`.
     """
     if account is Account.BASIC:
         mu, whole = gaussian_mu(part, adjacency), gaussian_mu(events, adjacency)

@@ -195,9 +195,29 @@ class ParallelEvent(Event):
 def cell_event(
     label: str, epsilon: float, adjacency: Adjacency, *, purpose: Purpose, step: int = 0, grids: int = 1
 ) -> LaplaceEvent:
-    """Return the noise on all cells of one grid, or of `grids` together, that spends `epsilon`.
+    """Return the noise on all cells of one grid, or of several together, that spends an epsilon.
 
     One record is in one cell of each grid; a changed record leaves that cell and enters a different one.
+
+    Parameters
+    ----------
+    label
+        Name of the noisy counts, for a reader.
+    epsilon
+        Budget of all grids together.
+    adjacency
+        Neighbors that the noise is calibrated for.
+    purpose
+        Purpose of the noise.
+    step
+        Iteration, round or level that pays for it; 0 before the first.
+    grids
+        Number of grids.
+
+    Returns
+    -------
+    LaplaceEvent
+        Noise of one scale on all cells.
     """
     # Number of cells that one record changes.
     n_cells = grids * (2 if adjacency is Adjacency.REPLACE else 1)

@@ -86,10 +86,21 @@ class Segment:
 def exact_record(
     nonprivate_centers: Centers, nonprivate_counts: Counts, nonprivate_known_sums: FloatArray
 ) -> FloatArray:
-    """Return the one missing record (d,): sum_i (n_i S_i - s'_i), for any partition.
+    """Return the one missing record of exact centers and counts: sum_i (n_i S_i - s'_i), for any partition.
 
-    `nonprivate_centers` (k, d) and `nonprivate_counts` (k,) were disclosed, `nonprivate_known_sums` (k, d) are sums of
-    all records except one. The error is the rounding error of the sums.
+    Parameters
+    ----------
+    nonprivate_centers
+        Disclosed centers (k, d).
+    nonprivate_counts
+        Disclosed counts (k,).
+    nonprivate_known_sums
+        Sums (k, d) of all records except one.
+
+    Returns
+    -------
+    FloatArray
+        The record (d,), up to the rounding error of the sums.
     """
     sums = nonprivate_counts[:, None] * nonprivate_centers
     return np.asarray((sums - nonprivate_known_sums).sum(axis=0))
@@ -98,12 +109,28 @@ def exact_record(
 def likeliest_record(
     release: PartitionSums, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray
 ) -> FloatArray:
-    """Return the attacker's guess (d,): the likeliest of the places that single noisy sums point at.
+    """Return the likeliest of the places that single noisy sums point at.
 
-    With the known counts (T, k) and sums of x - 1/2 (T, k, d) of all other records, a record at x in cluster c_t(x) of
-    each partition leaves Laplace-distributed residuals: ln L(x) = const + sum_t [(|N_t| - |N_t - 1|) / b_n
-    + (|D_t| - |D_t - (x - 1/2)|) / b_s], N and D the differences of counts and sums in that cluster. The attack tries
-    all D + 1/2, clipped into the box, and the median over t along the clusters of the best one.
+    Parameters
+    ----------
+    release
+        Noisy counts and sums of several partitions.
+    nonprivate_known_counts
+        Counts (T, k) of all other records.
+    nonprivate_known_sums
+        Sums of x - 1/2 (T, k, d) of all other records.
+
+    Returns
+    -------
+    FloatArray
+        The attacker's guess (d,), box units.
+
+    Notes
+    -----
+    A record at x in cluster c_t(x) of each partition leaves Laplace-distributed residuals: ln L(x) = const + sum_t
+    [(|N_t| - |N_t - 1|) / b_n + (|D_t| - |D_t - (x - 1/2)|) / b_s], N and D the differences of counts and sums in that
+    cluster. The attack tries all D + 1/2, clipped into the box, and the median over t along the clusters of the best
+    one.
     """
     count = release.counts - nonprivate_known_counts  # (T, k), N
     total = release.sums - nonprivate_known_sums  # (T, k, d), D
@@ -119,10 +146,25 @@ def likeliest_record(
 def expected_record(
     release: PartitionSums, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray, prior: Points
 ) -> FloatArray:
-    """Return the mean (d,) of the posterior over equally likely places `prior` (m, d), or `likeliest_record`.
+    """Return the mean of the posterior over equally likely places, which has the smallest squared error.
 
-    The mean has the smallest squared error. If fewer than ENOUGH places share the posterior, they are too coarse for a
-    mean, and the likeliest place is returned. Arguments are the same as for `likeliest_record`.
+    If fewer than ENOUGH places share the posterior, they are too coarse for a mean, and `likeliest_record` is returned.
+
+    Parameters
+    ----------
+    release
+        Noisy counts and sums of several partitions.
+    nonprivate_known_counts
+        Counts (T, k) of all other records.
+    nonprivate_known_sums
+        Sums of x - 1/2 (T, k, d) of all other records.
+    prior
+        Equally likely places (m, d), box units.
+
+    Returns
+    -------
+    FloatArray
+        The guess (d,), box units.
     """
     count, total = release.counts - nonprivate_known_counts, release.sums - nonprivate_known_sums
     score, _ = _likelihood(prior, release, count, total)
@@ -169,11 +211,29 @@ def ray_segment(release: ZonePath, nonprivate_known_sums: FloatArray) -> Segment
 def zone_record(
     release: ZonePath, segment: Segment, nonprivate_known_counts: FloatArray, nonprivate_known_sums: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return the place (d,) on a segment that fits all zones best, and its misfit, the mean distance off the zones.
+    """Return the place on a segment that fits all zones best, and its misfit.
 
-    The attacker knows the others' exact counts (T, k) and sums (T, k, d) in the clusters of `release.previous`. The
-    misfit of x is the root mean square over t of n' + 1 times |S - S_prev| - |S - P| - r, S = (s' + x) / (n' + 1), in
-    box units.
+    Parameters
+    ----------
+    release
+        Zones of all iterations.
+    segment
+        Places to choose from.
+    nonprivate_known_counts
+        Exact counts (T, k) of the others in the clusters of `release.previous`.
+    nonprivate_known_sums
+        Their exact sums (T, k, d).
+
+    Returns
+    -------
+    place
+        The place (d,), box units.
+    misfit
+        Its mean distance off the zones: the root mean square over t of n' + 1 times |S - S_prev| - |S - P| - r,
+
+    References
+    ----------
+    = (s' + x) / (n' + 1), box units.
     """
     known = nonprivate_known_counts, nonprivate_known_sums
     shares = np.linspace(0.0, 1.0, N_PLACES)

@@ -97,10 +97,30 @@ def uniform_prior(box: Box, shape: Sequence[int]) -> Prior:
 def location_adversary(
     prior: Prior, *, epsilon: float, domain: str = "none", cells: GridCells | None = None
 ) -> LocationAdversary:
-    """Prepare an adversary against nD-Laplace noise kept in the prior's box by `domain`; `cells` are for remap.
+    """Prepare an adversary against nD-Laplace noise. Everything is public.
 
-    Everything is public. Results that do not depend on the release are computed here. Raises ValueError like
-    `release_law`.
+    Results that do not depend on the release are computed here.
+
+    Parameters
+    ----------
+    prior
+        Places of the grid with their weights, and the box.
+    epsilon
+        Per unit of distance.
+    domain
+        Rule that keeps the noise in the prior's box.
+    cells
+        Cells of the rule "remap".
+
+    Returns
+    -------
+    LocationAdversary
+        The adversary.
+
+    Raises
+    ------
+    ValueError
+        As in `release_law`.
     """
     box = prior.box if domain in ("clamp", "redraw") else None
     return LocationAdversary(prior, release_law(prior.locations, epsilon=epsilon, domain=domain, box=box, cells=cells))
@@ -132,10 +152,27 @@ def posterior(release: PointsRelease, adversary: LocationAdversary) -> FloatArra
 
 
 def best_guess(prior: Prior, posterior_weights: FloatArray, loss: Loss) -> FloatArray:
-    """Return the place (n,) with the least expected loss under the posterior (m,).
+    """Return the place with the least expected loss under a posterior.
 
-    "cell": the likeliest cell's middle (MAP), the first of equals; "squared": the posterior mean; "distance": the
-    posterior's geometric median. The latter two need not be places of the grid. Raises ValueError for a different loss.
+    Parameters
+    ----------
+    prior
+        Places of the grid.
+    posterior_weights
+        Posterior (m,) over the places.
+    loss
+        "cell" asks for the middle of the likeliest cell (MAP), the first of equals; "squared" for the posterior mean;
+        "distance" for the posterior's geometric median. The latter two need not be places of the grid.
+
+    Returns
+    -------
+    FloatArray
+        The guess (n,).
+
+    Raises
+    ------
+    ValueError
+        If the loss is not one of these.
     """
     _check_loss(loss)
     if loss == "cell":
@@ -147,10 +184,28 @@ def best_guess(prior: Prior, posterior_weights: FloatArray, loss: Loss) -> Float
 
 
 def expected_error(prior: Prior, posterior_weights: FloatArray, guess: ArrayLike, loss: Loss) -> float:
-    """Return the expected loss of `guess` (n,) under the posterior (m,).
+    """Return the expected loss of a guess under a posterior. At the best guess, it is the adversary's expected error.
 
-    It is a probability for "cell", otherwise in the data's unit, squared for "squared". At the best guess, it is the
-    adversary's expected error. Raises ValueError for a different loss or shape.
+    Parameters
+    ----------
+    prior
+        Places of the grid.
+    posterior_weights
+        Posterior (m,) over the places.
+    guess
+        The guess (n,).
+    loss
+        Name of the loss, as in `best_guess`.
+
+    Returns
+    -------
+    float
+        A probability for "cell", otherwise in the data's unit, squared for "squared".
+
+    Raises
+    ------
+    ValueError
+        If the loss or the shape is different.
     """
     place = np.asarray(guess, dtype=np.float64)
     _check_loss(loss)
@@ -166,7 +221,24 @@ def expected_error(prior: Prior, posterior_weights: FloatArray, guess: ArrayLike
 
 
 def error_of(prior: Prior, guess: ArrayLike, location: ArrayLike, loss: Loss) -> float:
-    """Return the loss of `guess` (n,) if the record was at `location` (n,); cells are cells of the prior's grid."""
+    """Return the loss of a guess if the record was at a location.
+
+    Parameters
+    ----------
+    prior
+        Grid whose cells count for the loss "cell".
+    guess
+        The guess (n,).
+    location
+        Location of the record (n,).
+    loss
+        Name of the loss, as in `best_guess`.
+
+    Returns
+    -------
+    float
+        The loss, as in `expected_error`.
+    """
     _check_loss(loss)
     guessed, true = (np.asarray(place, dtype=np.float64) for place in (guess, location))
     if guessed.shape != (prior.box.d,) or true.shape != guessed.shape:
@@ -214,14 +286,35 @@ def _check_loss(loss: str) -> None:
 
 
 def laplace_total_variation(epsilon: float, distance: ArrayLike, n_features: int) -> FloatArray:
-    """Return the total variation of nD-Laplace releases of two records `distance` >= 0 (any shape) apart, in [0, 1].
+    """Return the total variation of nD-Laplace releases of two records at a distance.
 
+    It is an upper bound after clamping or remapping, which are post-processing; redrawing can exceed it.
+
+    Parameters
+    ----------
+    epsilon
+        At least 0, per unit of distance.
+    distance
+        Distance of the records, at least 0, any shape.
+    n_features
+        Number of features n, from 1 to 100.
+
+    Returns
+    -------
+    FloatArray
+        The total variation, from 0 to 1, in the shape of `distance`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its range.
+
+    Notes
+    -----
     TV = y (K_v(y) L_{v-1}(y) + K_{v-1}(y) L_v(y)), y = epsilon distance / 2, v = n / 2, K and L the modified Bessel and
     Struve functions; 1 - exp(-epsilon distance / 2) for n = 1. The noise along one axis has the characteristic function
     (1 + s^2 / epsilon^2)^(-(n + 1) / 2), so its density is proportional to |t|^v K_v(epsilon |t|), whose integral is
-    DLMF 10.43.2. `epsilon` >= 0 is per unit of distance, n = `n_features` from 1 to 100.
-    It is an upper bound after clamping or remapping, which are post-processing; redrawing can exceed it.
-    Raises ValueError outside these ranges.
+    DLMF 10.43.2.
     """
     apart = np.asarray(distance, dtype=np.float64)
     if not 0 <= epsilon < math.inf or not (apart >= 0).all() or not 1 <= n_features <= MAX_FEATURES:
@@ -255,10 +348,24 @@ def two_point_success(total_variation: ArrayLike) -> FloatArray:
 
 
 def nearer_scores(release: PointsRelease, record: ArrayLike, other: ArrayLike) -> FloatArray:
-    """Return |z - x'| - |z - x| of each released row z: (m,), in data units; positive means "it was x".
+    """Return |z - x'| - |z - x| of each released row z; a positive score means "it was x".
 
     It is the best statistic for one row without a domain: the log-likelihood ratio divided by epsilon. With a domain,
-    use the likelihood ratio of the domain's release. `record` x and `other` x' are (n,), known to the attacker.
+    use the likelihood ratio of the domain's release.
+
+    Parameters
+    ----------
+    release
+        Released rows (m, n).
+    record
+        Candidate x (n,), known to the attacker.
+    other
+        Candidate x' (n,), known to the attacker.
+
+    Returns
+    -------
+    FloatArray
+        Scores (m,), data units.
     """
     n_features = release.points.shape[1]
     here = as_points(np.atleast_2d(record), n_features=n_features, name="record")
@@ -287,21 +394,52 @@ def reconstruct_median(release: PointsRelease) -> FloatArray:
 
 
 def mean_error(epsilon: float, n_features: int, n_releases: ArrayLike) -> FloatArray:
-    """Return sqrt(n (n + 1)) / (epsilon sqrt(m)), the mean's RMS distance to the record, exactly, in data units.
+    """Return sqrt(n (n + 1)) / (epsilon sqrt(m)), the exact RMS distance of the mean of m releases to the record.
 
-    `epsilon` > 0 per unit of distance, n = `n_features`, m = `n_releases` (any shape). E r^2 = n (n + 1) / epsilon^2
-    for r ~ Gamma(n, 1 / epsilon), and the mean of m independent draws divides it by m.
+    Parameters
+    ----------
+    epsilon
+        Above 0, per unit of distance.
+    n_features
+        Number of features n.
+    n_releases
+        Number of releases m, any shape.
+
+    Returns
+    -------
+    FloatArray
+        The distance, data units, in the shape of `n_releases`.
+
+    Notes
+    -----
+    E r^2 = n (n + 1) / epsilon^2 for r ~ Gamma(n, 1 / epsilon), and the mean of m independent draws divides it by m.
     """
     draws = _checked(epsilon, n_features, n_releases)
     return np.asarray(math.sqrt(n_features * (n_features + 1)) / (epsilon * np.sqrt(draws)))
 
 
 def median_error(epsilon: float, n_features: int, n_releases: ArrayLike) -> FloatArray:
-    """Return n / (epsilon sqrt(m)), the limit of the geometric median's RMS distance as m grows, in data units.
+    """Return n / (epsilon sqrt(m)), the limit of the geometric median's RMS distance as m grows.
 
+    Parameters
+    ----------
+    epsilon
+        Above 0, per unit of distance.
+    n_features
+        Number of features n.
+    n_releases
+        Number of releases m, any shape.
+
+    Returns
+    -------
+    FloatArray
+        The distance, data units, in the shape of `n_releases`.
+
+    Notes
+    -----
     The Fisher information of one draw is E (epsilon u)(epsilon u)^T = epsilon^2 / n times the identity, so m draws
     leave an efficient estimate a covariance of n / (epsilon^2 m) on each of n axes. For n = 2 and m = 50 the true
-    figure is 5 % larger. Arguments as in `mean_error`.
+    figure is 5 % larger.
     """
     draws = _checked(epsilon, n_features, n_releases)
     return np.asarray(n_features / (epsilon * np.sqrt(draws)))

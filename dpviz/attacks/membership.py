@@ -67,14 +67,39 @@ def membership_game(
     n_runs: int,
     rng: np.random.Generator,
 ) -> GameScores:
-    """Play `n_runs` runs in which every target's coin puts row i of `points` or of `others` (n, d) into the data.
+    """Play runs in which a coin for each target puts its row of `points` or of `others` into the data.
 
-    `run(records, rng)` returns a release; `score(release, records)` scores the records (t, d) that the attacker asks
-    about, higher meaning "inside", and sees nothing else. `targets` (t,) are the rows that play, all by default; the
-    rest stay as in `points` and, in the worst case that privacy is about, are known to the attacker. Rounds of one
+    The points are hypothetical: a game on real records is curator only, and each run is one more release. Rounds of one
     target are independent, those of several targets share runs: bands (`roc_band`) are exact for one target.
-    The points are hypothetical: a game on real records is curator only, and each run is one more release.
-    Raises ValueError for other shapes, targets that are not rows, n_runs < 2, and coins that all gave the same result.
+
+    Parameters
+    ----------
+    run
+        Function of records and a generator that returns a release.
+    points
+        Records (n, d). Those that do not play stay in the data and, in the worst case that privacy is about, are known
+        to the attacker.
+    others
+        Replacements (n, d) of the rows.
+    score
+        Function of a release and records (t, d) that returns scores (t,), higher meaning "inside". It sees nothing
+        else.
+    targets
+        Rows (t,) that play; all by default.
+    n_runs
+        Number of runs, at least 2.
+    rng
+        Generator of coins and runs.
+
+    Returns
+    -------
+    GameScores
+        Scores of all rounds.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, targets are not rows, `n_runs` is below 2, or all coins gave the same result.
     """
     here, there = as_points(points), as_points(others, name="others")
     if here.shape != there.shape:
@@ -133,11 +158,33 @@ class ClassifierRelease(Release):
 
 
 def tree_release(release: PointsRelease, labels: ArrayLike, *, rng: np.random.Generator) -> ClassifierRelease:
-    """Train a decision tree on released points (n, d) and their cluster labels (n,), and publish its answers.
+    """Train a decision tree on released points and their cluster labels, and publish its answers.
 
     It is post-processing if the labels were also computed from the released points. Trained on true points, it is the
-    non-private tree that the thesis compares with (van der Ende, section 5.3.2). Full depth, Gini impurity.
-    Raises ValueError for a different number of labels.
+    non-private tree that the thesis compares with. Full depth, Gini impurity.
+
+    Parameters
+    ----------
+    release
+        Released points (n, d).
+    labels
+        Cluster labels (n,).
+    rng
+        Generator of the tree.
+
+    Returns
+    -------
+    ClassifierRelease
+        The tree's answers.
+
+    Raises
+    ------
+    ValueError
+        If the number of labels is different.
+
+    References
+    ----------
+    van der Ende, section 5.3.2.
     """
     from sklearn.tree import DecisionTreeClassifier  # type: ignore[import-untyped]  # slow to load; it ships no types
 
@@ -153,11 +200,31 @@ def tree_release(release: PointsRelease, labels: ArrayLike, *, rng: np.random.Ge
 def boundary_distances(
     release: ClassifierRelease, records: ArrayLike, box: Box, *, rng: np.random.Generator
 ) -> FloatArray:
-    """Return the distance (t,) of each of `records` (t, d) from the nearest known place with a different label.
+    """Return the distance of each record from the nearest known place with a different label.
 
-    It is in data units, never below the true distance, and infinite if no random place of the public `box` had a
-    different label. Only the classifier is called, about 30 N_STARTS (2 d + 1) times per record.
-    Raises ValueError for records that do not fit the box.
+    Only the classifier is called, about 30 N_STARTS (2 d + 1) times per record.
+
+    Parameters
+    ----------
+    release
+        A published classifier.
+    records
+        Records (t, d).
+    box
+        Public box of the random places.
+    rng
+        Generator of the random places.
+
+    Returns
+    -------
+    FloatArray
+        Distances (t,), data units, never below the true distance, and infinite if no random place had a different
+        label.
+
+    Raises
+    ------
+    ValueError
+        If the records do not fit the box.
     """
     points = as_points(records, n_features=box.d, name="records")
     places = box.from_unit(rng.random((N_PLACES, box.d)))
@@ -190,12 +257,34 @@ def label_only_scores(
     labels: ArrayLike | None = None,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the boundary distance of each of `records` (t, d) as its score (t,), higher meaning "inside".
+    """Return the boundary distance of each record as its score; higher means "inside".
 
-    If the attacker knows the records' `labels` (t,), a record that the classifier gets wrong scores minus its distance
-    (the sign is our choice, because a wrong answer is evidence against "inside"). Without labels, the score is the
-    distance itself, because the names of clusters change from run to run. Raises ValueError for a different number of
-    labels.
+    If the attacker knows the labels, a record that the classifier gets wrong scores minus its distance (the sign is our
+    choice, because a wrong answer is evidence against "inside"). Without labels, the score is the distance itself,
+    because the names of clusters change from run to run.
+
+    Parameters
+    ----------
+    release
+        A published classifier.
+    records
+        Records (t, d).
+    box
+        Public box of the random places.
+    labels
+        Labels (t,) of the records, if the attacker knows them.
+    rng
+        Generator of the random places.
+
+    Returns
+    -------
+    FloatArray
+        Scores (t,).
+
+    Raises
+    ------
+    ValueError
+        If the number of labels is different.
     """
     distances = boundary_distances(release, records, box, rng=rng)
     if labels is None:

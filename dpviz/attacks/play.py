@@ -110,12 +110,33 @@ def location_rounds(
     n_releases: int = 1,
     rng: np.random.Generator,
 ) -> Iterator[tuple[LocationRound, LocationSecret]]:
-    """Yield rounds, each with a place drawn from the adversary's prior and `n_releases` independent draws for it.
+    """Yield rounds, each with a place drawn from the adversary's prior and independent releases of it.
 
-    `mechanism(records, rng)` must release by the distribution that the adversary assumes, or the adversary's expected
-    error is not the best. The same generator state gives the same rounds, and round i is the same for any number of
-    rounds.
-    Raises ValueError for fewer than one round or release.
+    The same generator state gives the same rounds, and round i is the same for any number of rounds.
+
+    Parameters
+    ----------
+    mechanism
+        Function of records and a generator that must release by the distribution that the adversary assumes; otherwise
+        the adversary's expected error is not the best.
+    adversary
+        Prior and distribution.
+    n_rounds
+        Number of rounds, at least 1.
+    n_releases
+        Number of draws for each place, at least 1.
+    rng
+        Generator of places and noise.
+
+    Yields
+    ------
+    tuple
+        The round, and its secret.
+
+    Raises
+    ------
+    ValueError
+        If there is no round or no release.
     """
     if n_rounds < 1 or n_releases < 1:
         raise ValueError(f"n_rounds was {n_rounds} and n_releases {n_releases}, but both must be at least 1.")
@@ -129,10 +150,32 @@ def location_rounds(
 def score_location(
     played: LocationRound, secret: LocationSecret, guess: ArrayLike, adversary: LocationAdversary, loss: Loss
 ) -> LocationScore:
-    """Score one guess (n,) after it was made; a pure function of its arguments.
+    """Score one guess after it was made; a pure function of its arguments.
 
     The adversary's expected loss is the loss of the best guess under the posterior of this round.
-    Raises ValueError for a guess of a different shape and for a different loss.
+
+    Parameters
+    ----------
+    played
+        The round that the guess is about.
+    secret
+        Its true place.
+    guess
+        The guess (n,).
+    adversary
+        Prior and distribution.
+    loss
+        Name of the loss, as in `best_guess`.
+
+    Returns
+    -------
+    LocationScore
+        Loss of the guess and of the adversary.
+
+    Raises
+    ------
+    ValueError
+        If the guess has a different shape or the loss is unknown.
     """
     prior, truth = adversary.prior, secret.nonprivate_location
     weights = posterior(played.release, adversary)
@@ -168,10 +211,34 @@ def membership_rounds(
     n_rounds: int,
     rng: np.random.Generator,
 ) -> Iterator[tuple[MembershipRound, MembershipSecret]]:
-    """Yield rounds in which a fair coin leaves row `target` of `points` (m, n) in place or puts `other` (n,) there.
+    """Yield rounds in which a fair coin leaves a row of the records in place or replaces it.
 
     Both candidates are public, and the other rows are invented. Rounds are reproducible like `location_rounds`.
-    Raises ValueError for a target that is not a row, a different shape, and fewer than one round.
+
+    Parameters
+    ----------
+    run
+        Function of records and a generator that returns a release.
+    points
+        Records (m, n).
+    other
+        Replacement (n,) of the target.
+    target
+        Index of the row.
+    n_rounds
+        Number of rounds, at least 1.
+    rng
+        Generator of coins and noise.
+
+    Yields
+    ------
+    tuple
+        The round, and its secret.
+
+    Raises
+    ------
+    ValueError
+        If the target is not a row, a shape is different, or there is no round.
     """
     records = as_points(points)
     stranger = as_points(np.atleast_2d(other), n_features=records.shape[1], name="other")[0]
@@ -198,8 +265,25 @@ def is_correct(secret: MembershipSecret, guess: int) -> bool:
 def tally_memberships(n_correct: int, n_rounds: int, total_variation: float) -> MembershipTally:
     """Compare a player's share of correct guesses with (1 + TV) / 2, the best adversary's share.
 
-    `total_variation` is between the two worlds' releases: `laplace_total_variation` for released rows, or its bound
-    `advantage_bound`. Raises ValueError for invalid counts or an invalid variation.
+    Parameters
+    ----------
+    n_correct
+        Number of correct guesses.
+    n_rounds
+        Number of rounds, at least 1.
+    total_variation
+        Total variation between the releases of the two worlds: `laplace_total_variation` for released rows, or its
+        bound `advantage_bound`.
+
+    Returns
+    -------
+    MembershipTally
+        Both shares.
+
+    Raises
+    ------
+    ValueError
+        If a count or the variation is invalid.
     """
     band = clopper_pearson([n_correct], n_rounds)
     best = float(two_point_success(total_variation))

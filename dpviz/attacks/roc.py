@@ -127,12 +127,30 @@ def advantage_bound(budget: Budget) -> float:
 
 
 def replacement_budget(epsilon: float, points: ArrayLike, others: ArrayLike) -> Budget:
-    """Return the budget of the game that replaces row i of `points` (n, d) by row i of `others` (n, d).
+    """Return the budget of the game that replaces row i of `points` by row i of `others`.
 
-    E = epsilon max_i |x_i - x'_i|, delta 0; `epsilon` > 0 is per unit of distance, in the rows' unit. The budget
-    protects which of the two places a person was at. It does not protect participation: the release has a row for each
-    person. For redrawing into a domain, pass the epsilon that is proved for it, up to twice the mechanism's epsilon.
-    Raises ValueError for an epsilon that is not positive and finite, other shapes, and pairs that are all the same.
+    It is E = epsilon max_i |x_i - x'_i| at delta 0. The budget protects which of the two places a person was at. It
+    does not protect participation: the release has a row for each person.
+
+    Parameters
+    ----------
+    epsilon
+        Above 0, per unit of distance, in the rows' unit. For redrawing into a domain, pass the epsilon that is proved
+        for it, up to twice the mechanism's epsilon.
+    points
+        Rows (n, d).
+    others
+        Their replacements (n, d).
+
+    Returns
+    -------
+    Budget
+        Epsilon of the game.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is not positive and finite, shapes differ, or all pairs are the same.
     """
     if not 0 < epsilon < math.inf:
         raise ValueError(f"epsilon must be positive and finite, per unit of distance, got {epsilon}.")
@@ -147,11 +165,33 @@ def replacement_budget(epsilon: float, points: ArrayLike, others: ArrayLike) -> 
 
 
 def clopper_pearson(hits: ArrayLike, n_rounds: int, *, confidence: float = 0.95) -> RateBand:
-    """Return exact two-sided intervals of the rates hits / n_rounds, each at level `confidence` by itself.
+    """Return exact two-sided intervals of the rates hits / n_rounds, each at a level by itself.
 
-    `hits` (m,) are counts of independent rounds. Clopper & Pearson 1934: never below the stated level, for one
-    threshold that was fixed beforehand; a threshold picked on the same rounds needs `roc_band`.
-    Raises ValueError for counts outside [0, n_rounds] and a confidence outside (0, 1).
+    Intervals are never below the stated level, for one threshold that was fixed beforehand. A threshold picked on the
+    same rounds needs `roc_band`.
+
+    Parameters
+    ----------
+    hits
+        Counts (m,) of independent rounds.
+    n_rounds
+        Number of rounds.
+    confidence
+        Level in (0, 1).
+
+    Returns
+    -------
+    RateBand
+        Ends of the intervals (m,).
+
+    Raises
+    ------
+    ValueError
+        If a count is outside [0, n_rounds] or the confidence outside (0, 1).
+
+    References
+    ----------
+    Clopper & Pearson 1934.
     """
     counts, alpha = np.asarray(hits, dtype=np.float64), 1.0 - _level(confidence)
     if n_rounds < 1 or not ((counts >= 0) & (counts <= n_rounds)).all():
@@ -180,11 +220,24 @@ def roc_band(roc: Roc, *, confidence: float = 0.95) -> RocBand:
 
 
 def exceeds(roc: Roc, budget: Budget, *, confidence: float = 0.9999) -> bool:
-    """Return True if the rounds show, at level `confidence`, an attack above the bound.
+    """Return True if the rounds show an attack above the bound, so that the guarantee is broken.
 
-    If so, the guarantee is broken. This compares the smallest possible true positive rate with the bound at the largest
-    possible false positive rate, at every threshold at once (`roc_band`). False means "not found in these rounds",
-    never "verified".
+    This compares the smallest possible true positive rate with the bound at the largest possible false positive rate,
+    at every threshold at once (`roc_band`). False means "not found in these rounds", never "verified".
+
+    Parameters
+    ----------
+    roc
+        Rates of the attack.
+    budget
+        Guarantee of the release.
+    confidence
+        Level in (0, 1).
+
+    Returns
+    -------
+    bool
+        Whether the bound is exceeded.
     """
     band = roc_band(roc, confidence=confidence)
     return bool((band.true_positive.low > roc_bound(band.false_positive.high, budget)).any())
@@ -252,12 +305,31 @@ class Rule:
 def held_out_score(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> HeldOutScore:
     """Return the accuracy of an attacker who sees statistics of one release, if both worlds are equally likely.
 
-    `first` and `second` are (R, f): f statistics of each of R independent releases from either world, in any order that
-    does not depend on them. The interval of the expected accuracy of the chosen rule is exact: hits are a sum of two
-    binomials with as many rounds each, whose tails are no heavier than those of one binomial with the same mean
-    (Hoeffding 1956, theorem 4), so Clopper & Pearson's interval holds. A different rule may be better: the score is a
-    lower bound for the best attacker, up to that interval.
-    Raises ValueError for other shapes, values that are not finite, and fewer than LEAST_RUNS runs.
+    A different rule may be better: the score is a lower bound for the best attacker, up to its interval.
+
+    Parameters
+    ----------
+    first
+        Statistics (R, f) of independent releases from one world, in any order that does not depend on them.
+    second
+        The same from the other world.
+    confidence
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    HeldOutScore
+        Accuracy of the chosen rule on held-out runs, with an exact interval of its expectation.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, a value is not finite, or there are fewer than LEAST_RUNS runs.
+
+    Notes
+    -----
+    Hits are a sum of two binomials with as many rounds each, whose tails are no heavier than those of one binomial with
+    the same mean (Hoeffding 1956, theorem 4), so Clopper & Pearson's interval holds.
     """
     here, there = as_points(first, name="first"), as_points(second, name="second")
     if here.shape != there.shape or len(here) < LEAST_RUNS:
@@ -312,11 +384,23 @@ def learned_direction(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def center_statistics(release: CentersRelease, spots: Points, box: Box) -> FloatArray:
-    """Return statistics (f,) of released centers for an attacker who looks at places `spots` (s, d), data units.
+    """Return statistics of released centers for an attacker who looks at some places.
 
-    They are the number of centers, the sum of their noisy counts (0 without counts), the mean center, and for each spot
-    the nearest center, its distance and its noisy count; places in box units. f = 2 + d + s (d + 2), for any number of
-    centers. Without centers, the middle of the box takes their place.
+    Parameters
+    ----------
+    release
+        Released centers, with or without noisy counts.
+    spots
+        Places (s, d), data units.
+    box
+        Public box.
+
+    Returns
+    -------
+    FloatArray
+        Statistics (f,), f = 2 + d + s (d + 2) for any number of centers: the number of centers, the sum of their noisy
+        counts (0 without counts), the mean center, and for each spot the nearest center, its distance and its noisy
+        count. Places are in box units. Without centers, the middle of the box takes their place.
     """
     k, places = len(release.centers), box.to_unit(as_points(spots, n_features=box.d, name="spots"))
     centers = box.to_unit(release.centers) if k else np.full((1, box.d), 0.5)

@@ -100,9 +100,25 @@ def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:
 
 
 def least_epsilons(hits: ArrayLike, other_hits: ArrayLike, n_runs: ArrayLike, beta: float, delta: float) -> FloatArray:
-    """Return the bound (m,) on epsilon from each pair of counts in `n_runs` runs of each world; may be negative.
+    """Return the bound on epsilon from each pair of counts; it may be negative.
 
-    All arguments are (m,) or scalars. Both ends come from `chances`, each at level `beta`.
+    Parameters
+    ----------
+    hits
+        Counts (m,) in one world, or a number.
+    other_hits
+        Counts in the other world.
+    n_runs
+        Runs of each world.
+    beta
+        Level of each of the two ends, which come from `chances`.
+    delta
+        Delta at which the bound holds.
+
+    Returns
+    -------
+    FloatArray
+        Bounds (m,).
     """
     return log_ratio(ends(hits, n_runs, beta)[0], ends(other_hits, n_runs, beta)[1], delta)
 
@@ -269,7 +285,27 @@ def chosen_events(
 
     Among several pairs of neighbors, the pair with the largest `promise` may be counted alone: the counted runs chose
     neither events nor pair, so the bound is as sound as for one pair.
-    Raises ValueError for too few or unequal runs.
+
+    Parameters
+    ----------
+    first
+        Outcomes of one world.
+    other
+        Outcomes of its neighbor.
+    family
+        Statistics to choose from.
+    options
+        Levels and delta of the bound.
+
+    Returns
+    -------
+    ChosenEvents
+        Events, and the counted runs.
+
+    Raises
+    ------
+    ValueError
+        If there are too few runs, or not equally many.
     """
     if first.n_runs != other.n_runs or first.n_runs < FEWEST_RUNS:
         raise ValueError(

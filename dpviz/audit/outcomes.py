@@ -77,9 +77,27 @@ def gather(
     statistics: Mapping[str, Statistic] | None = None,
     rng: np.random.Generator,
 ) -> Outcomes:
-    """Run `n_runs` times on `points` (n, d) and return the published output, or only its `statistics`.
+    """Run a mechanism on one data set and return what it published, or statistics of it.
 
     Every run has its own generator; a `Batch` has one for all runs.
+
+    Parameters
+    ----------
+    run
+        Function of records and a generator, or a `Batch`.
+    points
+        Records (n, d).
+    n_runs
+        Number of runs.
+    statistics
+        Functions of a run's output by name; None keeps the output.
+    rng
+        Generator of all runs.
+
+    Returns
+    -------
+    Outcomes
+        One row for each run.
     """
     if not isinstance(run, Batch):
         outputs = (run(points, generator) for generator in rng.spawn(n_runs))

@@ -332,7 +332,22 @@ def projections(rows: Points, axes: FloatArray) -> FloatArray:
 
 
 def public_axes(d: int, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
-    """Return min(d, n_axes) orthonormal rows (p, d): uniform random axes, or the box's own if there are so few."""
+    """Return uniform random axes, or the box's own if there are so few.
+
+    Parameters
+    ----------
+    d
+        Number of features.
+    n_axes
+        Number of axes wanted.
+    rng
+        Generator of the axes.
+
+    Returns
+    -------
+    FloatArray
+        Orthonormal rows (min(d, n_axes), d).
+    """
     if d <= n_axes:
         return np.eye(d)
     basis, diagonal = orthonormal(rng.standard_normal((d, n_axes)))

@@ -63,10 +63,27 @@ def check_real(values: object, name: str) -> None:
 
 
 def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "points") -> Points:
-    """Return `values` as finite float64 records (n, d), one a row; n may be 0, d is at least 1.
+    """Return values as finite float64 records, one a row.
 
-    Raises ValueError if the array is not two-dimensional, contains NaN or infinity, does not have `n_features` columns,
-    or does not consist of real numbers.
+    Parameters
+    ----------
+    values
+        Array (n, d); n may be 0, d is at least 1.
+    n_features
+        Number of columns that it must have; None for any.
+    name
+        Name of the argument, for messages.
+
+    Returns
+    -------
+    Points
+        The records (n, d).
+
+    Raises
+    ------
+    ValueError
+        If the array is not two-dimensional, contains NaN or infinity, does not have `n_features` columns, or does not
+        consist of real numbers.
     """
     check_real(values, name)
     try:

@@ -112,11 +112,26 @@ class Box:
 
 
 def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None, names: Sequence[str] = ()) -> Box:
-    """Return the box of `bounds`: a Box, or (low, high), each (d,) numbers or one number for all `d` axes.
+    """Return the box of public bounds.
 
-    `names` are the features, for messages.
+    Parameters
+    ----------
+    bounds
+        A Box, or (low, high), each (d,) numbers or one number for all axes.
+    d
+        Number of features; None to take it from the bounds.
+    names
+        Names of the features, for messages.
 
-    Raises ValueError for bounds that do not fit, and for bounds of two axes that may be meant as a pair for each axis.
+    Returns
+    -------
+    Box
+        The box.
+
+    Raises
+    ------
+    ValueError
+        If bounds do not fit, or bounds of two axes may be meant as a pair for each axis.
     """
     listed = f" ({', '.join(names)})" if 0 < len(names) <= MOST_NAMED else ""
     if isinstance(bounds, Box):

@@ -128,8 +128,24 @@ def quoted(value: object) -> str:
 def knob(default: Value, label: str, help: str, **options: Any) -> Any:
     """Declare a dataclass field with a knob; the kind follows from the default and `choices`.
 
-    `options` are the other fields of `Knob`. A float knob with `low=0.05` still allows all values from `minimum` to
-    `maximum`, so that tests and code can use values beyond the slider.
+    A float knob with `low=0.05` still allows all values from `minimum` to `maximum`, so that tests and code can use
+    values beyond the slider.
+
+    Parameters
+    ----------
+    default
+        Default value.
+    label
+        Label of the control.
+    help
+        Help text of the control.
+    **options
+        The other fields of `Knob`.
+
+    Returns
+    -------
+    Any
+        A dataclass field.
     """
     kind: Kind
     if "choices" in options:
@@ -161,13 +177,47 @@ def _class_knobs(params: type) -> tuple[Knob, ...]:
 
 
 def parameter(default: Any, help: str, *, source: str = OURS, **options: Any) -> Any:
-    """Declare a dataclass field that no slider moves, such as an array; `options` are those of `dataclasses.field`."""
+    """Declare a dataclass field that no slider moves, such as an array.
+
+    Parameters
+    ----------
+    default
+        Default value.
+    help
+        Meaning of the field.
+    source
+        Source of the default.
+    **options
+        Options of `dataclasses.field`.
+
+    Returns
+    -------
+    Any
+        A dataclass field.
+    """
     about = {"help": help, "source": source, **options.pop("metadata", {})}
     return dataclasses.field(default=default, metadata=about, **options)
 
 
 def whole(help: str, *, least: int, most: float = math.inf, source: str = OURS) -> int | None:
-    """Declare a dataclass field that is None or a whole number from `least` to `most`; `check_params` checks it."""
+    """Declare a dataclass field that is None or a whole number; `check_params` checks it.
+
+    Parameters
+    ----------
+    help
+        Meaning of the field.
+    least
+        Smallest number.
+    most
+        Largest number.
+    source
+        Source of the default.
+
+    Returns
+    -------
+    int or None
+        A dataclass field with the default None.
+    """
     field: int | None = parameter(None, help, source=source, metadata={"whole": (least, most)})
     return field
 
@@ -219,7 +269,22 @@ def check_params(params: Any) -> None:
 
 
 def friendly(low: float, high: float, *, digits: Sequence[float] = FRIENDLY) -> tuple[float, ...]:
-    """Return the friendly values from low to high, about equally spaced in ratio, including both ends."""
+    """Return friendly values from low to high, about equally spaced in ratio, including both ends.
+
+    Parameters
+    ----------
+    low
+        First value, above 0.
+    high
+        Last value.
+    digits
+        Leading digits of friendly values.
+
+    Returns
+    -------
+    tuple of float
+        The values, ascending.
+    """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     between = (round(digit * 10.0**power, 6) for power in powers for digit in digits)
     return tuple(sorted({low, high, *(value for value in between if low < value < high)}))

@@ -33,13 +33,40 @@ def number(value: float, digits: int = DIGITS) -> str:
 def ceiled(value: float, digits: int = DIGITS, *, decimals: int | None = None) -> str:
     """Write an upper limit, never below its value except by `ROUNDING`.
 
-    It has `digits` significant digits, or `decimals` digits after the point.
+    Parameters
+    ----------
+    value
+        The limit.
+    digits
+        Number of significant digits.
+    decimals
+        Number of digits after the point instead.
+
+    Returns
+    -------
+    str
+        The number.
     """
     return _limit(value, digits, decimals, ROUND_CEILING)
 
 
 def floored(value: float, digits: int = DIGITS, *, decimals: int | None = None) -> str:
-    """Write a lower limit, never above its value, with as many digits as `ceiled`."""
+    """Write a lower limit, never above its value.
+
+    Parameters
+    ----------
+    value
+        The limit.
+    digits
+        Number of significant digits.
+    decimals
+        Number of digits after the point instead.
+
+    Returns
+    -------
+    str
+        The number.
+    """
     return _limit(value, digits, decimals, ROUND_FLOOR)
 
 

@@ -315,11 +315,31 @@ def check_arguments(
     fit: AnyFit | None = None,
     points: object = None,
 ) -> None:
-    """Validate the arguments that all `fit` functions share: a `Box`, parameters of the method's `kind`, a Generator.
+    """Validate the arguments that all `fit` functions share, and charge the run.
 
-    Raises TypeError otherwise, because a call from a notebook is seldom type-checked, and a `None` would fail deep
-    inside. `fit` is the called function, whose run on `points` is charged to the open budgets. Raises the errors of
-    `charge_run`.
+    A call from a notebook is seldom type-checked, and a `None` would fail deep inside.
+
+    Parameters
+    ----------
+    box
+        Must be a `Box`.
+    params
+        Must be the method's parameters.
+    kind
+        Class of the parameters.
+    rng
+        Must be a Generator.
+    fit
+        The called function, whose run is charged to the open budgets; None for none.
+    points
+        Records of the run.
+
+    Raises
+    ------
+    TypeError
+        If an argument has a different type.
+    BudgetError
+        As in `charge_run`.
     """
     if not isinstance(box, Box):
         raise TypeError(
@@ -356,7 +376,24 @@ def charge_with(charge: Charge) -> None:
 
 
 def charge_run(fit: AnyFit, points: object, box: Box, params: object) -> None:
-    """Charge a run of `fit` on `points` to the open budgets, once. Raises BudgetError if one does not allow it."""
+    """Charge a run to the open budgets, once.
+
+    Parameters
+    ----------
+    fit
+        The method's function.
+    points
+        Records of the run.
+    box
+        Public box.
+    params
+        Parameters of the run.
+
+    Raises
+    ------
+    BudgetError
+        If a budget does not allow the run.
+    """
     if not _CHARGED.get():
         for charge in _CHARGES:
             charge(fit, points, box, params)

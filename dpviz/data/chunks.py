@@ -157,9 +157,23 @@ def chunks_of(data: object, columns: Sequence[str] | None = None) -> Chunks | No
 
 
 def sample_of(chunks: Chunks, most: int, box: Box) -> tuple[Points, Clipping]:
-    """Return evenly spaced records, at most `most` of them (m, d), and the effect of `box` on all records.
+    """Return evenly spaced records, and the effect of a box on all records.
 
     Records that stay with the workers are not sampled.
+
+    Parameters
+    ----------
+    chunks
+        Records in chunks.
+    most
+        Largest number of records m of the sample.
+    box
+        Public box.
+
+    Returns
+    -------
+    tuple
+        The sample (m, d), curator only, and the clipping of all records.
     """
     step, parts, first = max(1, -(-chunks.n // most)), [np.empty((0, chunks.d))], 0
     if isinstance(chunks, WorkerChunks):

@@ -137,13 +137,31 @@ DATASETS: tuple[str, ...] = tuple(_GALLERY)
 
 
 def load(name: str, *, n: int | None = None, seed: int = 0, **knobs: object) -> Dataset:
-    """Return the data set `name` of DATASETS; the same arguments give the same bits.
+    """Return a data set of the gallery; the same arguments give the same bits.
 
-    `n` is the number of records, within `size_limits(name)`; None means the default. Synthetic sets are drawn with
-    `seed` and the `knobs` listed by `data_knobs(name)`. From a real set, a smaller `n` takes a uniform sample without
-    replacement, in the original order; a sample of an image comes without the image. The knobs of sets with many
-    features set a projection. Raises ValueError for an unknown name, a size out of range, or a seed that is not a
-    whole number >= 0; KnobError for an invalid knob.
+    Parameters
+    ----------
+    name
+        Name of the set, one of DATASETS.
+    n
+        Number of records, within `size_limits(name)`; None for the default. From a real set, a smaller number takes a
+        uniform sample without replacement, in the original order; a sample of an image comes without the image.
+    seed
+        Seed of synthetic sets and samples, a whole number of at least 0.
+    **knobs
+        Knobs listed by `data_knobs(name)`. The knobs of sets with many features set a projection.
+
+    Returns
+    -------
+    Dataset
+        The records with their public box.
+
+    Raises
+    ------
+    ValueError
+        If the set is unknown, the size out of range, or the seed not a whole number of at least 0.
+    KnobError
+        If a knob is invalid.
     """
     entry = _entry(name)
     sizes = entry.sizes
@@ -207,9 +225,28 @@ def _whole_number(name: str, value: object) -> int:
 
 
 def subsample(dataset: Dataset, n: int, *, rng: np.random.Generator) -> Dataset:
-    """Draw `n` records of `dataset` uniformly without replacement; they stay in their original order.
+    """Draw records of a data set uniformly without replacement; they stay in their original order.
 
-    A sample of an image comes without the image. Raises ValueError for more records than the set has.
+    A sample of an image comes without the image.
+
+    Parameters
+    ----------
+    dataset
+        The data set.
+    n
+        Number of records to draw.
+    rng
+        Generator of the sample.
+
+    Returns
+    -------
+    Dataset
+        The sample.
+
+    Raises
+    ------
+    ValueError
+        If the set has fewer records.
     """
     if n == dataset.n:
         return dataset

@@ -663,16 +663,43 @@ def read_table(
     header: Header = "infer",
     sheet: str | None = None,
 ) -> Table:
-    """Read CSV text (plain or gzip), a workbook (.xlsx, .ods), Parquet or points in GeoJSON, from a path or file.
+    """Read a table from a path or an open file.
 
-    The bytes determine the format, not the name. Cells may be separated by comma, semicolon, tab or bar; decimal
-    commas, UTF-8, UTF-16 and Latin-1 are supported. Nothing is written to disk. A table may have as many rows and
-    columns as fit in memory; limits apply to uploads (`read_confined`).
+    CSV text (plain or gzip), workbooks (.xlsx, .ods), Parquet and points in GeoJSON are supported. The bytes determine
+    the format, not the name. Cells may be separated by comma, semicolon, tab or bar; decimal commas, UTF-8, UTF-16 and
+    Latin-1 are supported. Nothing is written to disk. A table may have as many rows and columns as fit in memory;
+    limits apply to uploads (`read_confined`). Settings that are None are inferred from the whole file (see
+    `dpviz.data.parsing`), and a guarantee treats them as public.
 
-    `sep`, `decimal`, `thousands` and `header` have the same meaning as in `pandas.read_csv`; "" means no separator.
-    `sheet` names a visible sheet of a workbook, None means the first one. Other settings are inferred from the whole
-    file (see `dpviz.data.parsing`), and a guarantee treats them as public. Raises TableError for a file that is not a
-    table, or unpacks like no table; warns with TableWarning about numbers that may be wrong by a factor of 1000.
+    Parameters
+    ----------
+    file_or_path
+        A path, or a file opened in binary mode.
+    sep
+        Separator of cells, as in `pandas.read_csv`; "" for none.
+    decimal
+        Decimal sign, as in `pandas.read_csv`.
+    thousands
+        Sign between thousands, as in `pandas.read_csv`.
+    header
+        Row of the names, as in `pandas.read_csv`.
+    sheet
+        Name of a visible sheet of a workbook; None for the first one.
+
+    Returns
+    -------
+    Table
+        The table.
+
+    Raises
+    ------
+    TableError
+        If the file is not a table, or unpacks like no table.
+
+    Warns
+    -----
+    TableWarning
+        If numbers may be wrong by a factor of 1000.
     """
     file, reading = read_bytes(file_or_path), TableFormat(sep, decimal, thousands, header, sheet)
     table = Table(file.name, file.digest, columns_of(file.data, own(len(file.data)), reading), reading)
