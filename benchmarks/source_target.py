@@ -33,7 +33,7 @@ def records(kind: str, d: int) -> tuple[np.ndarray, np.ndarray]:
     return source, targets
 
 
-def sanitising(method: str, kind: str, d: int) -> Measure:
+def sanitizing(method: str, kind: str, d: int) -> Measure:
     """Time S' without coreset, including the trace, by the clock, because all cores search."""
     source, targets = records(kind, d)
     params, box = Params(targets, epsilon=3.0, method=method, coreset_radius=0.0), Box.cube(0.0, 1.0, d)
@@ -99,11 +99,11 @@ def click(m: int, n: int, method: str) -> Measure:
 
 SIZES = "m=100,000 n=5,000"
 BENCHMARKS = (
-    Benchmark(f"NNA, {SIZES} d=8, 30 blobs", lambda: sanitising("nna", "blobs", 8), budget=150.0),
-    Benchmark(f"NNA, {SIZES} d=8, uniform", lambda: sanitising("nna", "uniform", 8), budget=350.0),
-    Benchmark(f"NAS t=150, {SIZES} d=2", lambda: sanitising("nas", "uniform", 2), budget=200.0),
-    Benchmark(f"NAS t=150, {SIZES} d=8, 30 blobs", lambda: sanitising("nas", "blobs", 8), budget=500.0),
-    Benchmark(f"NAS t=150, {SIZES} d=8, uniform", lambda: sanitising("nas", "uniform", 8), budget=600.0),
+    Benchmark(f"NNA, {SIZES} d=8, 30 blobs", lambda: sanitizing("nna", "blobs", 8), budget=150.0),
+    Benchmark(f"NNA, {SIZES} d=8, uniform", lambda: sanitizing("nna", "uniform", 8), budget=350.0),
+    Benchmark(f"NAS t=150, {SIZES} d=2", lambda: sanitizing("nas", "uniform", 2), budget=200.0),
+    Benchmark(f"NAS t=150, {SIZES} d=8, 30 blobs", lambda: sanitizing("nas", "blobs", 8), budget=500.0),
+    Benchmark(f"NAS t=150, {SIZES} d=8, uniform", lambda: sanitizing("nas", "uniform", 8), budget=600.0),
     Benchmark("FasterPAM selection, n=2,000 k=20", lambda: selection(2_000), budget=150.0),
     Benchmark("FasterPAM selection, n=20,000 k=20", lambda: selection(MANY), budget=1000.0),
     Benchmark("sampled selection's cost, n=20,000 k=20", sampled_cost, budget=1.02, unit="x"),

@@ -173,19 +173,42 @@ def compare(
 ) -> Comparison:
     """Run several methods on the same records at each ε with each noise seed, and return their costs side by side.
 
-    - `methods`, `data`, `bounds`, `features`: as `dpviz.run` takes them.
-    - `epsilon`: one ε or several.
-    - `seeds`: number of noise seeds, or the seeds. Anyone can repeat such noise, so publish no part of a comparison.
-    - `n_clusters`: public; k for the methods that take one, and for k-means without privacy.
-    - `rows_per_person`: maximum number of rows of one person. The repr and a column of `rows` state it. ε there, and in
-      the figure, is for one row.
-    - `jobs`: number of processes; 1 if one of the methods is a function or a module.
+    Parameters
+    ----------
+    methods
+        The methods, as `dpviz.run` takes them.
+    data
+        The records, as `dpviz.run` takes them.
+    bounds
+        Public bounds, as `dpviz.run` takes them.
+    features
+        Names of the columns, as `dpviz.run` takes them.
+    epsilon
+        One ε or several.
+    seeds
+        Number of noise seeds, or the seeds. Anyone can repeat such noise, so publish no part of a comparison.
+    n_clusters
+        Public; k for the methods that take one, and for k-means without privacy.
+    rows_per_person
+        Largest number of rows of one person. The repr and a column of `rows` state it. ε there, and in the figure, is
+        for one row.
+    jobs
+        Number of processes; 1 if one of the methods is a function or a module.
 
-    For example:
+    Returns
+    -------
+    Comparison
+        A table with one row for each run, and its figure. Curator only.
 
-        dpviz.compare(["dpm", "dplloyd", my_fit], frame, bounds=((0, 0), (10, 10)), epsilon=[0.3, 1, 3], seeds=30)
+    Raises
+    ------
+    ValueError
+        As in `dpviz.run`.
 
-    Raises ValueError as `dpviz.run` does.
+    Examples
+    --------
+    >>> bounds = ((0, 0), (10, 10))
+    >>> dpviz.compare(["dpm", "dplloyd", my_fit], frame, bounds=bounds, epsilon=[0.3, 1, 3], seeds=30)
     """
     chunks, dataset = records_of(data, bounds, features, MOST_COMPARED)
     if chunks is not None:
@@ -220,19 +243,35 @@ def sweep(
 
     Costs are exact. Curator only.
 
-    - `grid`: lists "methods", "data" and "epsilon" (`dpviz.tools.sweep` has an example of every key). Your own records
-      are `{"records": frame, "bounds": ((0, 0), (10, 10))}`, as `dpviz.run` takes them, also with "features". If a
-      person has several rows, `"rows_per_person": 3` adds a column that states it; guarantees are for one row.
-    - `seeds`: a number of noise seeds, or a list, or a mapping for "data", "start" and "noise".
-    - `resume`: a folder that keeps finished runs. The same call continues there after it was stopped or killed.
-    - `jobs`: number of processes. None leaves it to `joblib.parallel_config`, which also names a Dask cluster.
-    - `progress`: called with the number of finished runs and of all runs. None draws a bar on the error stream.
+    Parameters
+    ----------
+    grid
+        Lists "methods", "data" and "epsilon" (`dpviz.tools.sweep` has an example of every key). Your own records are
+        `{"records": frame, "bounds": ((0, 0), (10, 10))}`, as `dpviz.run` takes them, also with "features". If a person
+        has several rows, `"rows_per_person": 3` adds a column that states it; guarantees are for one row.
+    seeds
+        A number of noise seeds, or a list, or a mapping for "data", "start" and "noise".
+    resume
+        A folder that keeps finished runs. The same call continues there after it was stopped or killed.
+    jobs
+        Number of processes. None leaves it to `joblib.parallel_config`, which also names a Dask cluster.
+    progress
+        Called with the number of finished runs and of all runs. None draws a bar on the error stream.
 
-    For example:
+    Returns
+    -------
+    DataFrame
+        One row for each run.
 
-        dpviz.sweep({"epsilon": [0.3, 1], "data": ["blobs"], "methods": ["dpm", "dplloyd"]}, seeds=30, resume="runs")
+    Raises
+    ------
+    ValueError
+        If the grid or the folder cannot be used.
 
-    Raises ValueError for a grid or a folder that cannot be used.
+    Examples
+    --------
+    >>> grid = {"epsilon": [0.3, 1], "data": ["blobs"], "methods": ["dpm", "dplloyd"]}
+    >>> dpviz.sweep(grid, seeds=30, resume="runs")
     """
     if isinstance(grid, Mapping) and isinstance(data := grid.get("data"), list | tuple):
         grid = {**grid, "data": [_with_dataset(each) for each in data]}
@@ -418,7 +457,7 @@ def attack(
         # The game replaces one row, whatever a person has.
         guarantee = on_data(price_of(algorithm.fit, box, parameters)[0], replace(dataset, rows_per_person=1))
         rng = np.random.default_rng(seed)
-        game = membership_game(release, pair.points, pair.neighbour, score, targets=[record], n_runs=rounds, rng=rng)
+        game = membership_game(release, pair.points, pair.neighbor, score, targets=[record], n_runs=rounds, rng=rng)
     claim = judged(guarantee)
     if claim.adjacency is Adjacency.ADD_REMOVE:
         claim = under_replace(claim)

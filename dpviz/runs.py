@@ -62,29 +62,51 @@ def run(
     seed: int | None = None,
     **params: Any,
 ) -> Run[Any, Release, Step]:
-    """Run a method once, and return the run: its release, its guarantee, its steps, its picture, and facts about it.
+    """Run a method once, and return the run: its release, guarantee, steps, picture, and facts about it.
 
-    - `method`: a name, such as "dpm", a Python file, or an entry of a catalogue (`dpviz.methods.find` lists all ways).
-    - `data`: the records. A Dataset, an array or a data frame (n, d), chunks, a Dask collection, a table's file or a
-      folder of Parquet files. Chunks, collections, and Parquet of more than `MOST_IN_MEMORY` numbers are read block by
-      block and are never in memory at once; the curator's pictures show a sample.
-    - `bounds`: public, in data units: ((low, ...), (high, ...)) or a Box. All data but a Dataset need them. Records
-      outside are moved to the edge; `Run.nonprivate_notices` counts them.
-    - `features`: names of the columns to use. By default every column is a feature, and must hold numbers.
-    - `rows_per_person`: largest number of rows per person, a public limit that you keep. The guarantee is for all
-      rows of a person together (`accounting.for_group`).
-    - `seed`: None for secret noise. With a number, the run can be repeated and protects nobody.
-    - `params`: public fields of the method's Params; those that are left out have their defaults.
+    Parameters
+    ----------
+    method
+        A name, such as "dpm", a Python file, or an entry of a catalogue (`dpviz.methods.find` lists all ways).
+    data
+        The records. A Dataset, an array or a data frame (n, d), chunks, a Dask collection, a table's file or a folder
+        of Parquet files. Chunks, collections, and Parquet of more than `MOST_IN_MEMORY` numbers are read block by block
+        and are never in memory at once; the curator's pictures show a sample.
+    bounds
+        Public, in data units: ((low, ...), (high, ...)) or a Box. All data but a Dataset need them. Records outside are
+        moved to the edge; `Run.nonprivate_notices` counts them.
+    features
+        Names of the columns to use. By default every column is a feature, and must hold numbers.
+    rows_per_person
+        Largest number of rows per person, a public limit that you keep. The guarantee is for all rows of a person
+        together (`accounting.for_group`).
+    seed
+        None for secret noise. With a number, the run can be repeated and protects nobody.
+    **params
+        Public fields of the method's Params; those that are left out have their defaults.
 
-    For example:
+    Returns
+    -------
+    Run
+        The run.
 
-        run = dpviz.run("dpm", data, seed=7, epsilon=1)
-        run.release, run.guarantee, run.finding().public
-        run.show(), run.save("picture.svg"), run.to_frame()
+    Raises
+    ------
+    ValueError
+        If the method is unknown, bounds are missing, cells are not numbers, or parameters are not allowed.
+    TypeError
+        If the method does not have a parameter.
 
-    Warns if more than 5 % of the records lie outside the bounds. Raises ValueError for an unknown method, bounds that
-    are missing, cells that are not numbers, and parameters that are not allowed; TypeError for parameters that the
-    method does not have.
+    Warns
+    -----
+    PrivacyLeakWarning
+        If more than 5 % of the records lie outside the bounds.
+
+    Examples
+    --------
+    >>> run = dpviz.run("dpm", data, seed=7, epsilon=1)
+    >>> run.release, run.guarantee, run.finding().public
+    >>> run.show(), run.save("picture.svg"), run.to_frame()
     """
     algorithm = find(method)
     records, dataset = records_of(data, bounds, features)
@@ -228,20 +250,43 @@ def show(
     view: View | None = None,
     frame: int | None = None,
 ) -> Any:
-    """Return a live picture for a notebook: steps, hover, zoom, legend and data table; a drawing without widgets.
+    """Return a live picture for a notebook: steps, hover, zoom, legend and data table.
 
-    `result` is a run, a result of `fit`, a fitted estimator of `dpviz.estimators`, or a scene. A run with the
-    `data` and the `params` that it was made with has the method's own picture, over the features of `view`. Without
-    them, only its release is drawn. `frame` is the step that it opens with, from 0.
+    The notebook gets, and saves, only released or public values. Without widgets the result is a drawing. The live
+    picture needs the extra `notebook`: pip install 'dpviz[notebook]'.
 
-    The notebook gets, and saves, only released or public values. If `curator` is true, it also gets the records and
-    exact values.
+    Parameters
+    ----------
+    result
+        A run, a result of `fit`, a fitted estimator of `dpviz.estimators`, or a scene.
+    data
+        Records of a result. With them and `params` it has the method's own picture; without them, only its release is
+        drawn.
+    params
+        Parameters that the result was made with.
+    curator
+        Whether the notebook also gets the records and exact values.
+    view
+        Features to show.
+    frame
+        Step that the picture opens with, from 0.
 
-        result = CATALOGUE["dpm"].fit(data.points, data.box, params, rng=rng)
-        dpviz.show(result, data, params)
+    Returns
+    -------
+    Any
+        A widget, or a drawing.
 
-    The live picture needs the extra `notebook`: pip install 'dpviz[notebook]'. Raises TypeError for an object without
-    a picture, ValueError for a frame that is not there or a release that cannot be drawn alone.
+    Raises
+    ------
+    TypeError
+        If the object has no picture.
+    ValueError
+        If the frame does not exist, or a release cannot be drawn alone.
+
+    Examples
+    --------
+    >>> result = CATALOGUE["dpm"].fit(data.points, data.box, params, rng=rng)
+    >>> dpviz.show(result, data, params)
     """
     # This import loads scikit-learn.
     from dpviz.estimators import PrivateEstimator

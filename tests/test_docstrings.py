@@ -1,7 +1,31 @@
-"""Sections of docstrings agree with the signatures."""
+"""Docstrings of exported functions have sections that agree with the signature."""
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
+
+import pytest
+
+import dpviz
+
+PACKAGES = ["dpviz", *(each.name for each in pkgutil.walk_packages(dpviz.__path__, "dpviz.") if each.ispkg)]
+# A function with fewer parameters can say everything in a sentence.
+MIN_PARAMETERS = 3
+
+
+def exported_functions(package):
+    """Return the functions in `__all__` of a package that have enough parameters for sections."""
+    module = importlib.import_module(package)
+    functions = filter(inspect.isfunction, (getattr(module, name) for name in getattr(module, "__all__", ())))
+    return [each for each in functions if len(inspect.signature(each).parameters) >= MIN_PARAMETERS]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_exported_functions_have_sections(package):
+    without = [each.__name__ for each in exported_functions(package) if "\nParameters\n---" not in inspect.getdoc(each)]
+    assert not without
 
 
 def run_pydoclint(path):

@@ -500,3 +500,14 @@ def test_a_membership_game_is_played_beside_what_the_guarantee_allows():
     assert moved.budget.epsilon == pytest.approx(0.5 * far)
     with pytest.raises(ValueError, match="row from 0 to 59"):
         attack("dplloyd", data, record=60)
+
+
+def test_british_names_are_deprecated():
+    from dpviz.audit import epsilon_lower_bound
+    from dpviz.methods import source_target
+
+    with pytest.warns(DeprecationWarning, match="sanitize"):
+        assert source_target.sanitise is source_target.sanitize
+    points, options = np.zeros((3, 1)), {"n_runs": 20, "rng": np.random.default_rng(0)}
+    with pytest.warns(DeprecationWarning, match="neighbor"):
+        epsilon_lower_bound(lambda rows, rng: rows[:1] + rng.normal(), points, neighbour=points[1:], **options)

@@ -6,10 +6,11 @@ and exact (Clopper & Pearson 1934) at beta / (2 K), so that all 2 K ends hold at
 mechanism is (epsilon, delta)-DP for the two data sets, epsilon_lower exceeds epsilon with probability at most beta.
 A bound below the claim verifies nothing: other data sets and other events may show more.
 
-Notation: D -> points, "first" world; D' -> neighbour, "second"; R -> n_runs, per data set; beta -> 1 - confidence.
+Notation: D -> points, "first" world; D' -> neighbor, "second"; R -> n_runs, per data set; beta -> 1 - confidence.
 Sources: Jagielski, Ullman & Oprea 2020 (the bound); Nasr et al. 2023 (audits with several events).
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -196,28 +197,60 @@ class EpsilonBound:
 def epsilon_lower_bound(
     run: Run | Batch,
     points: ArrayLike,
-    neighbour: ArrayLike,
+    neighbor: ArrayLike | None = None,
     *,
     statistics: Family | Mapping[str, Statistic] | None = None,
     adjacency: Adjacency | None = None,
     delta: float = 0.0,
     n_runs: int,
     confidence: float = CONFIDENCE,
+    neighbour: ArrayLike | None = None,
     rng: np.random.Generator,
 ) -> EpsilonBound:
     """Run a mechanism on two neighboring data sets and bound its epsilon at `delta` from below.
 
-    `run(points, rng)` returns a Release or a plain array; a `Batch` returns many runs at once. `points` (n, d) and
-    `neighbour` (n', d) differ by one record, which is added, removed or replaced; the order of records does not matter.
-    If the claim holds for one adjacency only, pass it as `adjacency`. `statistics` is a `Family`, or functions of a
-    run's output by name; by default, the family of all statistics. Each data set gets `n_runs` runs. The bound holds at
-    `delta` with probability `confidence` or more.
+    The bound holds with probability `confidence` or more.
 
-    Raises ValueError if the data sets are not neighbors, `n_runs` is below FEWEST_RUNS, `delta` is outside [0, 1), or
-    `confidence` is outside (0, 1).
+    Parameters
+    ----------
+    run
+        Function of records and a generator that returns a Release or a plain array, or a `Batch` of many runs at once.
+    points
+        Records (n, d).
+    neighbor
+        Records (n', d) that differ by one, which is added, removed or replaced; their order does not matter.
+    statistics
+        A `Family`, or functions of a run's output by name; by default, the family of all statistics.
+    adjacency
+        Adjacency of the claim, if it holds for one only.
+    delta
+        Delta in [0, 1).
+    n_runs
+        Number of runs of each data set, at least FEWEST_RUNS.
+    confidence
+        Level in (0, 1).
+    neighbour
+        Former name of `neighbor`, deprecated.
+    rng
+        Generator of all runs.
+
+    Returns
+    -------
+    EpsilonBound
+        The bound, with the events and counts that it rests on.
+
+    Raises
+    ------
+    ValueError
+        If the data sets are not neighbors, or a number is outside its range.
     """
+    if neighbour is not None:
+        warnings.warn("neighbour is now called neighbor.", DeprecationWarning, stacklevel=2)
+        neighbor = neighbour
+    if neighbor is None:
+        raise TypeError("epsilon_lower_bound needs neighbor, the records of the second world.")
     records = as_points(points)
-    others = as_points(neighbour, n_features=records.shape[1], name="neighbour")
+    others = as_points(neighbor, n_features=records.shape[1], name="neighbor")
     _check_neighbors(records, others, adjacency)
     for name, value, fits, allowed in (
         ("n_runs", n_runs, n_runs >= FEWEST_RUNS, f"at least {FEWEST_RUNS} per data set"),
@@ -343,8 +376,8 @@ def _check_neighbors(records: Points, others: Points, adjacency: Adjacency | Non
         if adjacency is not None:
             difference = "one record added or removed" if adjacency is Adjacency.ADD_REMOVE else "one record replaced"
         raise ValueError(
-            f"points and neighbour were no neighbors: {n_gone} of {len(records)} records of points are not in "
-            f"neighbour, and {n_come} of {len(others)} of neighbour are not in points. They must differ by "
+            f"points and neighbor were no neighbors: {n_gone} of {len(records)} records of points are not in "
+            f"neighbor, and {n_come} of {len(others)} of neighbor are not in points. They must differ by "
             f"{difference}. Take one data set twice, and change that in one of them."
         )
 

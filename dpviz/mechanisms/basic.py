@@ -71,15 +71,35 @@ def laplace(value: ArrayLike, *, scale: ArrayLike, rng: np.random.Generator) -> 
 def gaussian(value: ArrayLike, *, sigma: ArrayLike, rng: np.random.Generator) -> FloatArray:
     """Add Gaussian noise: value + sigma Z, Z standard normal, all Z independent.
 
-    `value` has any shape, in the caller's unit; `sigma` >= 0 is in the same unit and broadcasts to that shape.
-    The result has the shape of `value`. Sigma 0 (epsilon = infinity) returns the value exactly.
+    The result is mu-GDP with mu = l2_sensitivity / sigma for one sigma; it has no pure epsilon.
 
-    The result is mu-GDP with mu = l2_sensitivity / sigma for one sigma; `value` stays private. It has no pure
-    epsilon.
-    Raises ValueError for a sigma that is negative, NaN, infinite or of a different shape, and for a value that is not
-    finite.
-    Source: Dwork & Roth 2014, appendix A.1; mu-GDP: Dong, Roth & Su 2022, theorem 2.7. The proof covers the
-    last bits of secret noise, not those of seeded noise (Mironov 2012).
+    Parameters
+    ----------
+    value
+        Number or array of any shape, in the caller's unit. Private.
+    sigma
+        At least 0, in the same unit; it broadcasts to the shape of `value`. Sigma 0 (epsilon = infinity) returns the
+        value exactly.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    FloatArray
+        The noisy value in the shape of `value`.
+
+    Raises
+    ------
+    ValueError
+        If a sigma is negative, NaN, infinite or of a different shape, or a value is not finite.
+
+    Notes
+    -----
+    The proof covers the last bits of secret noise, not those of seeded noise (Mironov 2012).
+
+    References
+    ----------
+    Dwork & Roth 2014, appendix A.1; mu-GDP: Dong, Roth & Su 2022, theorem 2.7.
     """
     exact, spread = _checked(value, sigma, name="sigma")
     if isinstance(rng, SecretGenerator):
@@ -122,16 +142,38 @@ def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArr
 def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Indices:
     """Choose candidate i with probability exp(epsilon score_i / (2 sensitivity)) / sum_j exp(the same of j).
 
-    `scores` (..., m), higher is better, any unit; `sensitivity` > 0, in that unit, is the most that one record moves
-    any score; `epsilon` is from 0 (uniform) to infinity (the best, ties uniformly). A score of -inf excludes a
-    candidate; which candidates are excluded must be public. Returns one index from 0 to m - 1 for each leading index,
-    shape (...), so shape () for m scores.
-
     Each choice is epsilon-DP and, being of bounded range epsilon, epsilon^2/8-zCDP; the scores stay private.
-    Raises ValueError for a negative or NaN epsilon, a sensitivity that is not positive and finite, no candidates, a
-    score of NaN or +inf, and a row in which every candidate is excluded.
-    Source: Dwork & Roth 2014, definition 3.4 and theorem 3.10; Cesar & Rogers 2021 for the zCDP figure. The proof does
-    not cover floating point (Mironov 2012).
+
+    Parameters
+    ----------
+    scores
+        Scores (..., m), higher is better, any unit. Private. A score of -inf excludes a candidate; the excluded
+        candidates must be public.
+    epsilon
+        From 0 (uniform) to infinity (the best, ties uniformly).
+    sensitivity
+        Largest change of any score by one record, above 0, in the unit of the scores.
+    rng
+        Generator of the choices.
+
+    Returns
+    -------
+    Indices
+        One index from 0 to m - 1 for each leading index, shape (...), so shape () for m scores.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is negative or NaN, the sensitivity is not positive and finite, there are no candidates, a score is
+        NaN or +inf, or every candidate of a row is excluded.
+
+    Notes
+    -----
+    The proof does not cover floating point (Mironov 2012).
+
+    References
+    ----------
+    Dwork & Roth 2014, definition 3.4 and theorem 3.10; Cesar & Rogers 2021 for the zCDP figure.
     """
     weights = _weights(scores, epsilon, sensitivity)  # (..., m)
     # Best first, by score: weights can round to a tie that the scores do not have. Stable, so that tied scores keep the
@@ -147,10 +189,26 @@ def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: n
 
 
 def exponential_probabilities(scores: ArrayLike, *, epsilon: float, sensitivity: float) -> FloatArray:
-    """Return the probabilities (..., m) of `exponential`: exp(epsilon score / (2 sensitivity)), rows adding up to 1.
+    """Return the probabilities of `exponential`. They depend on private scores: never publish them.
 
-    Arguments, errors and source are the same as for `exponential`. The probabilities depend on private scores. Curator
-    only: never publish them.
+    Parameters
+    ----------
+    scores
+        Scores (..., m), as for `exponential`. Private.
+    epsilon
+        As for `exponential`.
+    sensitivity
+        As for `exponential`.
+
+    Returns
+    -------
+    FloatArray
+        Probabilities (..., m), whose rows add up to 1. Curator only.
+
+    Raises
+    ------
+    ValueError
+        As in `exponential`.
     """
     weights = _weights(scores, epsilon, sensitivity)
     probabilities: FloatArray = weights / weights.sum(axis=-1, keepdims=True)
@@ -196,9 +254,28 @@ def truth_probability(epsilon: float) -> float:
 
 
 def randomized_response(truth: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return an answer for each true one (n,): itself with `truth_probability`, its opposite otherwise.
+    """Return an answer for each true one: itself with `truth_probability`, its opposite otherwise.
 
-    Each answer is epsilon-DP with respect to changing it. Raises ValueError for epsilon < 0 or NaN.
+    Each answer is epsilon-DP with respect to changing it.
+
+    Parameters
+    ----------
+    truth
+        True answers (n,). Private.
+    epsilon
+        At least 0.
+    rng
+        Generator of the answers.
+
+    Returns
+    -------
+    NDArray of bool
+        Answers (n,).
+
+    Raises
+    ------
+    ValueError
+        If epsilon is negative or NaN.
     """
     answers = np.asarray(truth, dtype=np.bool_)
     honest = rng.random(answers.shape) < truth_probability(epsilon)

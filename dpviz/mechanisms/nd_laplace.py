@@ -67,16 +67,37 @@ class PerturbationArea:
 
 
 def nd_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -> Points:
-    """Move each row of `points` (n, d) by noise of density exp(-epsilon |z - x|), up to a constant.
+    """Move each row by noise of density exp(-epsilon |z - x|), up to a constant.
 
-    `epsilon` > 0 is per unit of distance, in the unit of the points: it means nothing without one (`epsilon_of_level`).
-    Infinity returns the points exactly, as a copy. The result (n, d) may lie anywhere in R^d.
+    Each row is epsilon-geo-indistinguishable by itself: K(x)(z) <= exp(epsilon |x - x'|) K(x')(z).
 
-    Each row is epsilon-geo-indistinguishable by itself: K(x)(z) <= exp(epsilon |x - x'|) K(x')(z). The points stay
-    private. Raises ValueError for epsilon <= 0 or NaN, one so small that the noise overflows, and points that are not
-    finite and (n, d).
-    Source: Andres et al. 2013, theorem 4.1 (d = 2); thesis, equation 3.1. The proof does not cover floating point
-    (Mironov 2012).
+    Parameters
+    ----------
+    points
+        Rows (n, d). Private.
+    epsilon
+        Above 0, per unit of distance, in the unit of the points: it means nothing without one (`epsilon_of_level`).
+        Infinity returns a copy of the points.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    Points
+        The moved rows (n, d), anywhere in R^d.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is not positive, or so small that the noise overflows, or the points are not finite and (n, d).
+
+    Notes
+    -----
+    The proof does not cover floating point (Mironov 2012).
+
+    References
+    ----------
+    Andres et al. 2013, theorem 4.1 (d = 2); thesis, equation 3.1.
     """
     exact = as_points(points)
     released = np.empty_like(exact)
@@ -87,9 +108,28 @@ def nd_laplace(points: ArrayLike, *, epsilon: float, rng: np.random.Generator) -
 
 
 def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator) -> PolarNoise:
-    """Draw the displacements of `n` records in `d` dimensions: a Gamma radius and a uniform direction.
+    """Draw displacements: a Gamma radius and a uniform direction.
 
-    Raises ValueError for an epsilon that is not positive, or so small that the noise overflows.
+    Parameters
+    ----------
+    n
+        Number of records.
+    d
+        Number of dimensions.
+    epsilon
+        Above 0, per unit of distance.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    PolarNoise
+        Radii and directions.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is not positive, or so small that the noise overflows.
     """
     radius, direction = np.empty(n), np.empty((n, d))
     for block, lengths in _blocks(n, d, epsilon=epsilon, rng=rng):
@@ -99,17 +139,62 @@ def nd_laplace_noise(n: int, d: int, *, epsilon: float, rng: np.random.Generator
 
 
 def radius_probability(radius: ArrayLike, d: int, *, epsilon: float) -> FloatArray:
-    """Return C_epsilon(r), the probability that z lies within `radius` (any shape) of x: p of the thesis's figures."""
+    """Return C_epsilon(r), the probability that z lies within a radius of x: p of the thesis's figures.
+
+    Parameters
+    ----------
+    radius
+        Radii of any shape.
+    d
+        Number of dimensions.
+    epsilon
+        Above 0, per unit of distance.
+
+    Returns
+    -------
+    FloatArray
+        Probabilities in the shape of `radius`.
+    """
     return np.asarray(scipy.special.gammainc(float(d), np.multiply(epsilon, radius)), dtype=np.float64)
 
 
 def radius_quantile(p: ArrayLike, d: int, *, epsilon: float) -> FloatArray:
-    """Return the radius below which z lies with probability `p` in [0, 1]: the inverse of `radius_probability`."""
+    """Return the radius below which z lies with a probability: the inverse of `radius_probability`.
+
+    Parameters
+    ----------
+    p
+        Probabilities in [0, 1], any shape.
+    d
+        Number of dimensions.
+    epsilon
+        Above 0, per unit of distance.
+
+    Returns
+    -------
+    FloatArray
+        Radii in the shape of `p`.
+    """
     return np.asarray(scipy.special.gammaincinv(float(d), np.asarray(p, dtype=np.float64)) / epsilon, dtype=np.float64)
 
 
 def perturbation_area(d: int, *, epsilon: float, levels: tuple[float, ...] = AREA_LEVELS) -> PerturbationArea:
-    """Return the mean radius d / epsilon and the Gamma quantiles at `levels`. Public: independent of the records."""
+    """Return the mean radius d / epsilon and Gamma quantiles. Public: independent of the records.
+
+    Parameters
+    ----------
+    d
+        Number of dimensions.
+    epsilon
+        Above 0, per unit of distance.
+    levels
+        Levels of the quantiles, in (0, 1).
+
+    Returns
+    -------
+    PerturbationArea
+        The radii.
+    """
     check_epsilon(epsilon)
     radii = tuple(float(radius) for radius in radius_quantile(levels, d, epsilon=epsilon))
     return PerturbationArea(d / epsilon, tuple(levels), radii)
@@ -213,12 +298,34 @@ class Redrawn(Confidential):
 
 
 def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0, rng: np.random.Generator) -> Redrawn:
-    """Add `nd_laplace` noise to `points` (n, d), clipped into `box`, again and again until each lands in the box.
+    """Add `nd_laplace` noise to records, clipped into a box, again and again until each lands in the box.
 
     There is no fallback after some number of tries, because clamping the K-th draw costs K epsilon on the wall. Instead
     the public P(inside | corner) is computed first. Each row is 2 epsilon-geo-indistinguishable (`redraw_loss` computes
     the loss in this box). The number of draws of a record is a function of x and must not be released.
-    Raises ValueError if P(inside | corner) is below LEAST_INSIDE, and for the reasons of `nd_laplace`.
+
+    Parameters
+    ----------
+    points
+        Records (n, d). Private.
+    box
+        Public box.
+    epsilon
+        Above 0, per unit of distance.
+    keep
+        Number of refused draws to keep of each record, for a picture. Curator only.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    Redrawn
+        The moved records (n, d), and the refused draws.
+
+    Raises
+    ------
+    ValueError
+        If P(inside | corner) is below LEAST_INSIDE, and as in `nd_laplace`.
     """
     exact = box.clip(as_points(points, n_features=box.d))
     check_redraw(box, epsilon=epsilon)

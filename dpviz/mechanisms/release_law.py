@@ -39,11 +39,32 @@ DOMAINS = ("none", "clamp", "redraw", "remap")
 
 
 def log_density(z: ArrayLike, points: ArrayLike, *, epsilon: float) -> FloatArray:
-    """Return log of the density of z given x: log c - epsilon |z - x|, c = epsilon^d Gamma(d/2) / (2 pi^(d/2) (d-1)!).
+    """Return log of the density of z given x: log c - epsilon |z - x|.
 
-    `z` and `points` are (..., d) and broadcast; the result is (...). Curator only if x is private; an attacker
-    evaluates it at places of its own choice. Source: thesis, equation 3.2, where d = 2 and c = epsilon^2 / (2 pi).
-    Raises ValueError for an epsilon that is not positive and finite.
+    Here c = epsilon^d Gamma(d/2) / (2 pi^(d/2) (d-1)!).
+
+    Parameters
+    ----------
+    z
+        Places (..., d).
+    points
+        Candidates x (..., d); both broadcast. An attacker chooses them.
+    epsilon
+        Positive and finite, per unit of distance.
+
+    Returns
+    -------
+    FloatArray
+        Log densities (...). Curator only if x is private.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is not positive and finite.
+
+    References
+    ----------
+    Thesis, equation 3.2, where d = 2 and c = epsilon^2 / (2 pi).
     """
     check_finite_epsilon(epsilon)
     gaps = np.asarray(z, dtype=np.float64) - np.asarray(points, dtype=np.float64)
@@ -70,7 +91,22 @@ def interval_probability(low: ArrayLike, high: ArrayLike, points: ArrayLike, *, 
 
 
 def inside_probability(points: ArrayLike, box: Box, *, epsilon: float) -> FloatArray:
-    """Return P(z inside `box` | x) (m,) for each row x of `points` (m, d): redrawing divides the density by it."""
+    """Return P(z inside the box | x) of each row: redrawing divides the density by it.
+
+    Parameters
+    ----------
+    points
+        Rows x (m, d).
+    box
+        Public box.
+    epsilon
+        Above 0, per unit of distance.
+
+    Returns
+    -------
+    FloatArray
+        Probabilities (m,).
+    """
     return interval_probability(box.low, box.high, as_points(points, n_features=box.d), epsilon=epsilon)
 
 
@@ -380,11 +416,32 @@ def release_law(
     box: Box | None = None,
     cells: GridCells | None = None,
 ) -> ReleaseLaw:
-    """Prepare the likelihoods of `candidates` (m, d), possible places of x; everything here is public.
+    """Prepare the likelihoods of possible places of a record. Everything here is public.
 
-    Clamp and redraw require `box` (candidates must lie in it: records are clipped first), remap requires `cells`
-    (`remap_cells`). Everything that does not depend on z is computed here, once. Raises ValueError for parts that do
-    not fit together.
+    Everything that does not depend on z is computed here, once.
+
+    Parameters
+    ----------
+    candidates
+        Possible places of x (m, d).
+    epsilon
+        Above 0, per unit of distance.
+    domain
+        Rule that keeps releases in the box, one of DOMAINS.
+    box
+        Public box, for "clamp" and "redraw"; candidates must lie in it, because records are clipped first.
+    cells
+        Cells (`remap_cells`), for "remap".
+
+    Returns
+    -------
+    ReleaseLaw
+        The likelihoods.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit together.
     """
     places = frozen(np.array(as_points(candidates, n_features=None if box is None else box.d)))
     check_finite_epsilon(epsilon)

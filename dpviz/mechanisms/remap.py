@@ -52,12 +52,30 @@ def default_grid(box: Box) -> Points:
 
 
 def remap_table(grid: ArrayLike, *, epsilon: float, prior: ArrayLike | None = None, rule: str = "mean") -> Points:
-    """Return the release (m, d) for a z nearest to each place of `grid` (m, d). Public inputs, public result.
+    """Return the release for a z nearest to each place of a grid. Public inputs, public result.
 
-    `rule`: "nearest" stays at the place; "mean" is the posterior mean, "median" the posterior geometric median, under
-    `prior` (m,) >= 0 over the places (uniform for None) and the exact mass of the place's cell (the density at the
-    place if the places are not a rectangular grid). epsilon = infinity keeps the place. Raises ValueError for a
-    different rule, a bad prior, and more than MOST_PLACES places.
+    Parameters
+    ----------
+    grid
+        Places (m, d), at most MOST_PLACES.
+    epsilon
+        Above 0, per unit of distance. Infinity keeps the place.
+    prior
+        Weights (m,) of the places, at least 0; None for equal ones.
+    rule
+        "nearest" stays at the place; "mean" is the posterior mean and "median" the posterior geometric median, under
+        the prior and the exact mass of the place's cell (the density at the place if the places are not a rectangular
+        grid).
+
+    Returns
+    -------
+    Points
+        Releases (m, d).
+
+    Raises
+    ------
+    ValueError
+        If the rule is unknown, the prior is bad, or there are too many places.
     """
     places = as_points(grid, name="grid")
     if rule not in RULES:

@@ -116,10 +116,30 @@ def svg(
     notes: Sequence[str] = (),
     theme: Theme = LIGHT,
 ) -> str:
-    """Return scenes side by side as one SVG file, at one stop of the scrubber.
+    """Return scenes side by side as one SVG file, at one stop of the scrubber. All text is escaped.
 
-    `hidden` are the names of layers that are off, `notes` lines under the picture, such as its guarantee. All text is
-    escaped. Raises ValueError if there is no scene, or for a frame that a scene does not have.
+    Parameters
+    ----------
+    scenes
+        The pictures, at least one.
+    frame
+        Index of the stop; None for the first one to show.
+    hidden
+        Names of layers that are off; None for those that begin so.
+    notes
+        Lines under the picture, such as its guarantee.
+    theme
+        Colors.
+
+    Returns
+    -------
+    str
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If there is no scene, or a scene does not have the frame.
     """
     if not scenes:
         raise ValueError("A file needs at least one scene. Draw a picture first.")
@@ -179,9 +199,21 @@ def printed(
 
 
 def small_svg(scene: Scene, size: tuple[int, int], key: str) -> str:
-    """Return all layers of a scene as a drawing of `size` pixels, for a page that has legend and words elsewhere.
+    """Return all layers of a scene as a drawing for a page that has legend and words elsewhere.
 
-    `key`, letters and digits, must differ between the drawings of one page.
+    Parameters
+    ----------
+    scene
+        The picture.
+    size
+        Width and height, pixels.
+    key
+        Letters and digits that differ between the drawings of one page.
+
+    Returns
+    -------
+    str
+        The drawing, as SVG.
     """
     drawing, _ = _panel(replace(scene, title=""), scene.visible(hidden=()), LIGHT, key, size, legend=False)
     box = f'viewBox="0 0 {size[0]} {size[1]}" font-family="system-ui, sans-serif" font-size="{FONT}"'

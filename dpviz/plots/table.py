@@ -17,11 +17,25 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", 
 
 
 def csv_text(scenes: Sequence[Scene], *, frame: int | None = None, hidden: Collection[str] | None = None) -> str:
-    """Return the visible marks at one stop of the scrubber as CSV (RFC 4180), a header and rows as `COLUMNS`.
+    """Return the visible marks at one stop of the scrubber as CSV (RFC 4180).
 
-    A public map under the picture is not data, so it is left out. x and y are data values. x_end and y_end are a
-    segment's, arrow's or bar's other end, a circle's radii, or a band's upper edge. Text that a spreadsheet would
-    compute starts with an apostrophe; numbers remain numbers.
+    A public map under the picture is not data, so it is left out. Text that a spreadsheet would compute starts with an
+    apostrophe; numbers remain numbers.
+
+    Parameters
+    ----------
+    scenes
+        The pictures.
+    frame
+        Index of the stop; None for the first one to show.
+    hidden
+        Names of layers that are off; None for those that begin so.
+
+    Returns
+    -------
+    str
+        A header and rows as `COLUMNS`. x and y are data values; x_end and y_end are a segment's, arrow's or bar's other
+        end, a circle's radii, or a band's upper edge.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")

@@ -42,10 +42,26 @@ Ceilings = NDArray[np.float32]  # (n,)
 
 
 def cost(targets: ArrayLike, source_points: ArrayLike, centers: ArrayLike) -> float:
-    """Return the mean distance of `targets` (n, d) to the nearest source point or center.
+    """Return the mean distance of targets to the nearest source point or center.
 
-    `source_points` (m, d) and `centers` (k, d) may be empty; if both are, the mean is infinite. All are in one unit.
-    Raises ValueError for empty targets and bad arrays. Curator only if `source_points` are records.
+    Parameters
+    ----------
+    targets
+        Targets (n, d).
+    source_points
+        Source points (m, d) in the same unit; m may be 0.
+    centers
+        Centers (k, d) in the same unit; k may be 0.
+
+    Returns
+    -------
+    float
+        The mean, infinite if there are no source points and no centers. Curator only if `source_points` are records.
+
+    Raises
+    ------
+    ValueError
+        If there are no targets, or an array is bad.
     """
     points = _checked_targets(targets)
     d = points.shape[1]
@@ -70,13 +86,36 @@ def select_centers(
     solver: str = "fasterpam",
     rng: np.random.Generator,
 ) -> Labels:
-    """Return the indices (min(k, n),) of T_k in `targets` (n, d), ascending and all different.
+    """Choose targets as centers, in addition to source points that cost nothing.
 
-    `source_points` (m, d) cost nothing and may be empty; `weights` (n,) >= 0 count a point several times. "fasterpam"
-    starts from the greedy choice and swaps; "akm" improves the greedy choice by medoid updates, like de Mathelin et al.
-    2022; "greedy" stops after the greedy choice. Beyond FULL points, each of N_SAMPLES uniform samples of SAMPLE points
-    selects, and the selection that is cheaper on all points is returned. Only the samples need `rng`.
-    Raises ValueError for empty targets, bad arrays, n_centers < 1 and an unknown solver.
+    Beyond FULL points, each of N_SAMPLES uniform samples of SAMPLE points selects, and the selection that is cheaper on
+    all points is returned. Only the samples need `rng`.
+
+    Parameters
+    ----------
+    targets
+        Targets (n, d).
+    source_points
+        Source points (m, d); m may be 0.
+    n_centers
+        Number of centers k, at least 1.
+    weights
+        Weights (n,) of at least 0, which count a point several times.
+    solver
+        "fasterpam" starts from the greedy choice and swaps; "akm" improves the greedy choice by medoid updates, like de
+        Mathelin et al. 2022; "greedy" stops after the greedy choice.
+    rng
+        Generator of the samples.
+
+    Returns
+    -------
+    Labels
+        Indices (min(k, n),) in `targets`, ascending and all different.
+
+    Raises
+    ------
+    ValueError
+        If there are no targets, an array is bad, `n_centers` is below 1, or the solver is unknown.
     """
     return select_several(targets, source_points, [n_centers], weights=weights, solver=solver, rng=rng)[0]
 
@@ -90,10 +129,34 @@ def select_several(
     solver: str = "fasterpam",
     rng: np.random.Generator,
 ) -> list[Labels]:
-    """Return the result of `select_centers` for each k of `ks`, from one matrix and one greedy choice.
+    """Return the result of `select_centers` for several k, from one matrix and one greedy choice.
 
     The greedy choice of k + 1 medoids begins with that of k. Beyond FULL points each k draws its own samples.
-    Raises ValueError like `select_centers`.
+
+    Parameters
+    ----------
+    targets
+        Targets (n, d).
+    source_points
+        Source points (m, d); m may be 0.
+    ks
+        Numbers of centers.
+    weights
+        As for `select_centers`.
+    solver
+        As for `select_centers`.
+    rng
+        Generator of the samples.
+
+    Returns
+    -------
+    list of Labels
+        One selection for each k.
+
+    Raises
+    ------
+    ValueError
+        As in `select_centers`.
     """
     points = _checked_targets(targets)
     n, d = points.shape
@@ -133,9 +196,31 @@ def best_centers(
 ) -> Labels:
     """Return the cheapest selection found, besides the source itself: the non-private reference.
 
-    It runs FasterPAM from the greedy choice, from N_STARTS random selections, and from the selections `known`,
-    (min(k, n),) each. None of these is cheaper than the result; beyond FULL points they are updated like in AkM.
-    Raises ValueError like `select_centers`.
+    It runs FasterPAM from the greedy choice, from N_STARTS random selections, and from known ones. None of these is
+    cheaper than the result; beyond FULL points they are updated like in AkM.
+
+    Parameters
+    ----------
+    targets
+        Targets (n, d).
+    source_points
+        Source points (m, d); m may be 0.
+    n_centers
+        Number of centers k, at least 1.
+    known
+        Known selections, (min(k, n),) each.
+    rng
+        Generator of random selections.
+
+    Returns
+    -------
+    Labels
+        Indices (min(k, n),) in `targets`.
+
+    Raises
+    ------
+    ValueError
+        As in `select_centers`.
     """
     tries = [select_centers(targets, source_points, n_centers, rng=rng), *known]
     points = _checked_targets(targets)

@@ -50,7 +50,22 @@ class LloydRun(Confidential):
 
 
 def lloyd(points: Points, centers: Centers, *, max_iterations: int = 300) -> LloydRun:
-    """Run Lloyd's algorithm from `centers` (k, d); an empty cluster keeps its center."""
+    """Run Lloyd's algorithm; an empty cluster keeps its center.
+
+    Parameters
+    ----------
+    points
+        Records (n, d).
+    centers
+        Start (k, d).
+    max_iterations
+        Largest number of iterations.
+
+    Returns
+    -------
+    LloydRun
+        Centers, clusters and costs.
+    """
     n_clusters = len(centers)
     norms = squared_norms(points)  # (n,)
     labels = assign(points, centers)
@@ -240,7 +255,22 @@ def _add_up(features: FloatArray, slopes: FloatArray, offset: float, score: Floa
 
 
 def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums:
-    """Return the exact count (k,) and coordinate sums (k, d) of each cluster."""
+    """Return the exact count and coordinate sums of each cluster.
+
+    Parameters
+    ----------
+    points
+        Records (n, d).
+    labels
+        Their clusters (n,).
+    n_clusters
+        Number of clusters k.
+
+    Returns
+    -------
+    ClusterSums
+        Counts (k,) and sums (k, d).
+    """
     n = len(points)
     counts = np.bincount(labels, minlength=n_clusters).astype(np.float64)
     # The order of addition, and so the bits, are the same as in the sparse product.
@@ -254,7 +284,22 @@ def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums
 
 
 def cluster_totals(values: FloatArray, labels: Labels, n_clusters: int) -> FloatArray:
-    """Return the exact sum (k,) of one value per point over each cluster."""
+    """Return the exact sum of one value per point over each cluster.
+
+    Parameters
+    ----------
+    values
+        Values (n,).
+    labels
+        Clusters (n,).
+    n_clusters
+        Number of clusters k.
+
+    Returns
+    -------
+    FloatArray
+        Sums (k,).
+    """
     return np.asarray(np.bincount(labels, weights=values, minlength=n_clusters), dtype=np.float64)
 
 
@@ -265,9 +310,23 @@ def means(sums: ClusterSums, fallback: Centers) -> Centers:
 
 
 def cluster_costs(sums: ClusterSums, squares: FloatArray, centers: Centers) -> FloatArray:
-    """Return each cluster's sum of squared distances (k,) to its row of `centers`.
+    """Return each cluster's sum of squared distances to its center.
 
-    sum |x - c|^2 = sum |x|^2 - 2 c . sum x + n |c|^2; `squares` (k,) holds the first term of each cluster.
+    sum |x - c|^2 = sum |x|^2 - 2 c . sum x + n |c|^2.
+
+    Parameters
+    ----------
+    sums
+        Counts (k,) and coordinate sums (k, d).
+    squares
+        Sum of |x|^2 of each cluster (k,).
+    centers
+        Centers (k, d).
+
+    Returns
+    -------
+    FloatArray
+        Costs (k,).
     """
     inner = np.einsum("ij,ij->i", centers, sums.nonprivate_sums)
     norms = np.einsum("ij,ij->i", centers, centers)
@@ -277,10 +336,28 @@ def cluster_costs(sums: ClusterSums, squares: FloatArray, centers: Centers) -> F
 def lloyd_in_blocks(
     points: Points, blocks: Labels, n_blocks: int, start: Centers, *, max_iterations: int
 ) -> FloatArray:
-    """Return the non-private centers (L, k, d) of `lloyd` on each block's records from `start` (k, d).
+    """Return the non-private centers of `lloyd` on the records of each block.
 
-    `blocks` (n,) are the records' blocks, from 0 to L - 1. A block stops when none of its records changes cluster, or
-    after `max_iterations`. An empty cluster keeps its center, and an empty block keeps `start`.
+    A block stops when none of its records changes cluster, or after `max_iterations`. An empty cluster keeps its
+    center, and an empty block keeps `start`.
+
+    Parameters
+    ----------
+    points
+        Records (n, d).
+    blocks
+        Blocks (n,) of the records, from 0 to L - 1.
+    n_blocks
+        Number of blocks L.
+    start
+        Start (k, d) of every block.
+    max_iterations
+        Largest number of iterations.
+
+    Returns
+    -------
+    FloatArray
+        Centers (L, k, d).
     """
     order = np.argsort(blocks, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(blocks, minlength=n_blocks)))

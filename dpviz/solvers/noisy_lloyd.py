@@ -228,7 +228,21 @@ def su_split(epsilon: float, d: int) -> LloydBudget:
 def su_iterations(epsilon: float, n_records: float, n_clusters: int, d: int) -> int:
     """Return T = clip(floor(eps / eps_m), 2, 7), eps_m = sqrt(500 k^3 / N^2 (d + (4 d rho^2)^(1/3))^3).
 
-    `n_records` must be public or a noisy count; below 1 it counts as 1.
+    Parameters
+    ----------
+    epsilon
+        Budget of all iterations.
+    n_records
+        Number of records N, public or noisy; below 1 it counts as 1.
+    n_clusters
+        Number of clusters k.
+    d
+        Number of features.
+
+    Returns
+    -------
+    int
+        Number of iterations.
     """
     if math.isinf(epsilon):
         return MAX_ITERATIONS
@@ -243,9 +257,23 @@ def centered_sums(sums: ClusterSums) -> FloatArray:
 
 
 def noisy_means(noisy_counts: Counts, noisy_sums: FloatArray, fallback: Centers, *, count_scale: float) -> Centers:
-    """Return 1/2 + sum~ / max(count~, 1), clipped into [0, 1]^d; a cluster that looks empty stays at `fallback`.
+    """Return 1/2 + sum~ / max(count~, 1), clipped into the unit box. Post-processing.
 
-    `noisy_sums` (k, d) are centered; `count_scale` is the noise scale of `noisy_counts` (k,). Post-processing.
+    Parameters
+    ----------
+    noisy_counts
+        Noisy counts (k,).
+    noisy_sums
+        Noisy sums (k, d) of x - 1/2.
+    fallback
+        Centers (k, d) of clusters that look empty.
+    count_scale
+        Noise scale of the counts.
+
+    Returns
+    -------
+    Centers
+        Means (k, d), box units.
     """
     mean = np.clip(BOX_MIDDLE + noisy_sums / np.maximum(noisy_counts, 1.0)[:, None], 0.0, 1.0)
     # The threshold is public: it follows from the noise scale alone.
@@ -254,11 +282,33 @@ def noisy_means(noisy_counts: Counts, noisy_sums: FloatArray, fallback: Centers,
 
 
 def steadied(noisy: Centers, before: Centers, noisy_counts: Counts, *, count_scale: float, sum_scale: float) -> Centers:
-    """Return centers that move from `before` towards the `noisy` means only as far as noise does not explain the move.
+    """Return centers that move towards noisy means only as far as noise does not explain the move. Post-processing.
 
-    With noise of scale b_s on each of d centered sums and b_c on the count n~, the squared error of a mean m is about
-    v = (2 d b_s^2 + 2 b_c^2 |m - 1/2|^2) / n~^2. A move of squared length l^2 exceeds the true one by v on average, so
-    the center makes (l^2 - v) / l^2 of it, or stays. Our choice; post-processing of the release.
+    Our choice.
+
+    Parameters
+    ----------
+    noisy
+        Noisy means (k, d), box units.
+    before
+        Centers (k, d) that they move from.
+    noisy_counts
+        Noisy counts (k,).
+    count_scale
+        Noise scale b_c of the counts.
+    sum_scale
+        Noise scale b_s of the centered sums.
+
+    Returns
+    -------
+    Centers
+        Centers (k, d), box units.
+
+    Notes
+    -----
+    With noise of scale b_s on each of d centered sums and b_c on the count n~, the squared error of a mean m is about v
+    = (2 d b_s^2 + 2 b_c^2 |m - 1/2|^2) / n~^2. A move of squared length l^2 exceeds the true one by v on average, so
+    the center makes (l^2 - v) / l^2 of it, or stays.
     """
     moves = noisy - before
     squares = (moves**2).sum(axis=1)

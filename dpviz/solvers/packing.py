@@ -21,7 +21,24 @@ def starts_private(start: str, initial: Centers | None) -> bool:
 
 
 def public_start(n_clusters: int, d: int, *, seed: int | None, rng: np.random.Generator) -> Centers:
-    """Return packed centers (k, d) in box units, from the public `seed` if there is one, else from `rng`."""
+    """Return packed centers in box units, from a public seed if there is one.
+
+    Parameters
+    ----------
+    n_clusters
+        Number of centers k.
+    d
+        Number of features.
+    seed
+        Public seed; None to draw from `rng`.
+    rng
+        Generator without a seed.
+
+    Returns
+    -------
+    Centers
+        Centers (k, d), box units. Public.
+    """
     return sphere_packing(n_clusters, d, rng=rng) if seed is None else _seeded_packing(n_clusters, d, seed)
 
 
@@ -41,10 +58,23 @@ def _seeded_packing(n_clusters: int, d: int, seed: int) -> Centers:
 
 
 def sphere_packing(n_clusters: int, d: int, *, rng: np.random.Generator) -> Centers:
-    """Return k centers (k, d) in [0, 1]^d, as far from each other and from the walls as a random search finds.
+    """Return centers as far from each other and from the walls as a random search finds.
 
     Each is at least r from every wall and 2r from every other center; r is the largest radius that bisection finds.
-    The result is public: it does not depend on any record.
+
+    Parameters
+    ----------
+    n_clusters
+        Number of centers k.
+    d
+        Number of features.
+    rng
+        Generator of the search.
+
+    Returns
+    -------
+    Centers
+        Centers (k, d) in [0, 1]^d. Public: independent of any record.
     """
     # The same candidates serve every radius, which bounds the cost. A greedy search can miss a radius that a different
     # order of centers would reach, so the result is a good start, not an optimum.

@@ -110,14 +110,34 @@ def private_seeds(
     sensitivity: int,
     rng: np.random.Generator,
 ) -> CellSeeds | None:
-    """Return a private start from noisy counts that `released` buys for `epsilon` in total; None, free, for one cell.
+    """Return a private start from noisy counts, or None, which is free, for one cell.
 
     A fifth of epsilon buys noisy marginals, which determine the grid's cells, and the rest buys the counts of the
     cells, as in EUGkM. If records are too few for marginals, the cells are even and get all of epsilon. That choice
-    follows from public parameters and `n_records`, public or noisy; `sensitivity` is the amount by which one record
-    changes all counts of a grid together, 1 or 2. The seeds are post-processing: k-means on the noisy cells from the
-    `packing` (k, d), with `units` (d,) as the weight of a step along each axis. Their rows are in the order that is
-    nearest to the packing.
+    follows from public parameters and `n_records`. The seeds are post-processing: k-means on the noisy cells from the
+    packing. Their rows are in the order that is nearest to the packing.
+
+    Parameters
+    ----------
+    released
+        Source of noisy counts, which it buys with its budget.
+    packing
+        Packed centers (k, d), box units. Public.
+    units
+        Weights (d,) of a step along each axis.
+    epsilon
+        Budget of the start.
+    n_records
+        Number of records, public or noisy.
+    sensitivity
+        Amount by which one record changes all counts of a grid together, 1 or 2.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    CellSeeds or None
+        The start.
     """
     # Slow to load.
     from scipy.optimize import linear_sum_assignment

@@ -65,9 +65,25 @@ def zone_offset(uniforms: FloatArray) -> FloatArray:
 
 
 def past_controller(mean: Centers, far: Centers, gamma: FloatArray, sides: FloatArray) -> Centers:
-    """Rotate the far point Y about S by |gamma| in the plane of Y - S and the direction `sides` (k, d).
+    """Rotate the far point Y about S by |gamma| in the plane of Y - S and a direction.
 
     For d = 1 there is nothing to rotate in and Y itself is returned.
+
+    Parameters
+    ----------
+    mean
+        Means S (k, d).
+    far
+        Far points Y (k, d).
+    gamma
+        Angles (k,), radians.
+    sides
+        Directions (k, d).
+
+    Returns
+    -------
+    Centers
+        Controllers X (k, d).
     """
     if mean.shape[1] == 1:
         return far
@@ -77,11 +93,33 @@ def past_controller(mean: Centers, far: Centers, gamma: FloatArray, sides: Float
 def sample_in_zone(
     mean: Centers, controller: Centers, lam: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
 ) -> Centers:
-    """Draw S_hat, one point (k, d) per row, from the zone with center S + lam (X - S), radius (1 - lam)|X - S|.
+    """Draw a point from each zone with center S + lam (X - S) and radius (1 - lam)|X - S|.
 
-    Density proportional to exp(epsilon q / 4) over (delta, alpha), q = (1 - delta) + (1 - 2|alpha|/pi); the base
-    measure is uniform in (delta, alpha), and for d > 2 the direction off the axis is uniform. epsilon = inf gives the
-    zone's nearest point to S. Rows with X = S stay at S. Raises ValueError for lam outside [1/2, 1] or epsilon < 0.
+    The density is proportional to exp(epsilon q / 4) over (delta, alpha), q = (1 - delta) + (1 - 2|alpha|/pi). The base
+    measure is uniform in (delta, alpha), and for d > 2 the direction off the axis is uniform.
+
+    Parameters
+    ----------
+    mean
+        Means S (k, d).
+    controller
+        Controllers X (k, d). Rows with X = S stay at S.
+    lam
+        Places of the zones' centers, (k,) or a number in [1/2, 1].
+    epsilon
+        At least 0, (k,) or a number; infinity gives the zone's nearest point to S.
+    rng
+        Generator of the draws.
+
+    Returns
+    -------
+    Centers
+        Points S_hat (k, d).
+
+    Raises
+    ------
+    ValueError
+        If `lam` is outside [1/2, 1], or epsilon is negative.
     """
     return draw_in_zone(mean, controller, lam, epsilon, rng=rng).points
 
@@ -89,7 +127,26 @@ def sample_in_zone(
 def draw_in_zone(
     mean: Centers, controller: Centers, lam: ArrayLike, epsilon: ArrayLike, *, rng: np.random.Generator
 ) -> ZoneSample:
-    """Draw like `sample_in_zone`; also return delta and alpha."""
+    """Draw like `sample_in_zone`, and also return delta and alpha.
+
+    Parameters
+    ----------
+    mean
+        Means S (k, d).
+    controller
+        Controllers X (k, d).
+    lam
+        As for `sample_in_zone`.
+    epsilon
+        As for `sample_in_zone`.
+    rng
+        Generator of the draws.
+
+    Returns
+    -------
+    ZoneSample
+        Points, delta and alpha.
+    """
     uniforms, sides = tosses(*mean.shape, rng=rng)
     lams = np.broadcast_to(np.asarray(lam, dtype=np.float64), (1, len(mean)))
     (draw,) = draws_ahead(lams, epsilon, uniforms[None], sides[None], remember=False)
@@ -97,7 +154,22 @@ def draw_in_zone(
 
 
 def tosses(k: int, d: int, *, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Return all that `draw_in_zone` draws for k zones in d dimensions: uniform numbers (k, 2) and sides (k, d)."""
+    """Draw all random numbers that `draw_in_zone` needs.
+
+    Parameters
+    ----------
+    k
+        Number of zones.
+    d
+        Number of dimensions.
+    rng
+        Generator of the numbers.
+
+    Returns
+    -------
+    tuple
+        Uniform numbers (k, 2) and sides (k, d).
+    """
     uniforms = rng.random((k, 3))
     return uniforms[:, :2], _side_directions((k, d), uniforms[:, 2], rng)
 
@@ -105,10 +177,27 @@ def tosses(k: int, d: int, *, rng: np.random.Generator) -> tuple[FloatArray, Flo
 def draws_ahead(
     lam: FloatArray, epsilon: ArrayLike, uniforms: FloatArray, sides: FloatArray, *, remember: bool
 ) -> tuple[ZoneDraw, ...]:
-    """Return the draws of m `tosses`, (m, k, 2) and (m, k, d), with `lam` (m, k): the part that needs no mean.
+    """Return the draws of m `tosses`: the part that needs no mean.
 
-    Integrating the distributions of many zones at once costs hardly more than that of one zone. `remember` caches the
-    angles, which is allowed only for a public seed.
+    Integrating the distributions of many zones at once costs hardly more than that of one zone.
+
+    Parameters
+    ----------
+    lam
+        Places of the zones' centers (m, k).
+    epsilon
+        At least 0, as for `sample_in_zone`.
+    uniforms
+        Uniform numbers (m, k, 2) of the tosses.
+    sides
+        Sides (m, k, d) of the tosses.
+    remember
+        Whether to cache the angles, which is allowed only for a public seed.
+
+    Returns
+    -------
+    tuple of ZoneDraw
+        One draw for each toss.
     """
     m, k, d = sides.shape
     lams, epsilons = _checked(m * k, lam.ravel(), np.broadcast_to(epsilon, (m, k)).ravel())
@@ -123,7 +212,22 @@ def draws_ahead(
 
 
 def placed_in_zone(mean: Centers, controller: Centers, draw: ZoneDraw) -> ZoneSample:
-    """Return the points of `draw` in the zones between `mean` and `controller` (k, d)."""
+    """Return the points of a draw in the zones between means and controllers.
+
+    Parameters
+    ----------
+    mean
+        Means S (k, d).
+    controller
+        Controllers X (k, d).
+    draw
+        What was drawn for each zone.
+
+    Returns
+    -------
+    ZoneSample
+        Points (k, d), delta and alpha.
+    """
     return ZoneSample(_turned(mean, controller, draw.angle, draw.reach, draw.sides), draw.reach, draw.angle)
 
 
@@ -136,7 +240,28 @@ def spread_in_zone(
     *,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Draw `n_draws` points (k, n_draws, d) per row like `sample_in_zone`, with one integration for each zone."""
+    """Draw several points per zone like `sample_in_zone`, with one integration for each zone.
+
+    Parameters
+    ----------
+    mean
+        Means S (k, d).
+    controller
+        Controllers X (k, d).
+    lam
+        As for `sample_in_zone`.
+    epsilon
+        As for `sample_in_zone`.
+    n_draws
+        Number of points of each zone.
+    rng
+        Generator of the draws.
+
+    Returns
+    -------
+    FloatArray
+        Points (k, n_draws, d).
+    """
     lams, epsilons = _checked(len(mean), lam, epsilon)
     k, d = mean.shape
     uniforms = rng.random((k * n_draws, 3))
@@ -154,11 +279,32 @@ def spread_in_zone(
 def clamped_laplace(
     mean: Centers, radius: FloatArray, scale: FloatArray, n_draws: int, *, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw by the method that section 5.1 rejects: Laplace noise, projected onto the zone's border.
+    """Draw by the method that the paper rejects: Laplace noise, projected onto the zone's border.
 
-    Returns (k, n_draws, d). The noise is on the mean and the zone is the convergent zone: `radius` (k,) is its radius,
-    `scale` (k,) the noise scale on each coordinate. A draw that leaves the ball is moved back along the line to the
-    mean, so the border collects all draws that fell outside: a draw there becomes likelier than one nearer to the mean.
+    A draw that leaves the ball is moved back along the line to the mean, so the border collects all draws that fell
+    outside: a draw there becomes likelier than one nearer to the mean.
+
+    Parameters
+    ----------
+    mean
+        Means (k, d), which the noise is on.
+    radius
+        Radii (k,) of the convergent zones.
+    scale
+        Noise scales (k,) of each coordinate.
+    n_draws
+        Number of draws of each zone.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    FloatArray
+        Draws (k, n_draws, d).
+
+    References
+    ----------
+    Section 5.1.
     """
     k, d = mean.shape
     noise = rng.laplace(size=(k, n_draws, d)) * scale[:, None, None]
@@ -169,10 +315,26 @@ def clamped_laplace(
 
 
 def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon: float) -> FloatArray:
-    """Return the density per area, up to a factor for each zone, at `offsets` (k, m, 2) = (z - S) / |X - S|, d = 2.
+    """Return the density per area in zones of two features, up to a factor for each zone.
 
-    Area is delta d(delta) d(alpha), hence the factor 1 / delta; outside the zone it is 0. `axis` (k, 2) is the unit
-    vector of X - S. epsilon = inf has no density: the caller draws a point.
+    Area is delta d(delta) d(alpha), hence a factor 1 / delta; outside the zone the density is 0. epsilon = inf has no
+    density: the caller draws a point.
+
+    Parameters
+    ----------
+    offsets
+        (z - S) / |X - S|, (k, m, 2).
+    axis
+        Unit vectors of X - S, (k, 2).
+    lam
+        Places of the zones' centers (k,).
+    epsilon
+        At least 0, finite.
+
+    Returns
+    -------
+    FloatArray
+        Densities (k, m).
     """
     # Term by term, because a library's sums over two numbers cost ten times as much.
     x, y = offsets[..., 0], offsets[..., 1]

@@ -201,7 +201,7 @@ def test_data_sets_that_are_no_neighbors_are_refused_whatever_their_order(data):
     points = generator.integers(0, 3, (data.draw(st.integers(1, 8)), 2)).astype(float)
     n_gone, n_come = data.draw(st.integers(0, min(2, len(points)))), data.draw(st.integers(0, 2))
     fresh = 10.0 + generator.random((n_come, 2))
-    neighbour = generator.permutation(np.vstack([points[n_gone:], fresh]))
+    neighbor = generator.permutation(np.vstack([points[n_gone:], fresh]))
     found = {(1, 0): Adjacency.ADD_REMOVE, (0, 1): Adjacency.ADD_REMOVE, (1, 1): Adjacency.REPLACE}.get(
         (n_gone, n_come)
     )
@@ -209,11 +209,11 @@ def test_data_sets_that_are_no_neighbors_are_refused_whatever_their_order(data):
         options = {"n_runs": 20, "adjacency": adjacency, "rng": rng()}
         run = Batch(lambda _, n, rng: rng.random(n))
         if found is not None and adjacency in (None, found):
-            assert epsilon_lower_bound(run, points, neighbour, **options).n_runs == 20
+            assert epsilon_lower_bound(run, points, neighbor, **options).n_runs == 20
             continue
-        said = f"{n_gone} of {len(points)} records of points.* {n_come} of {len(neighbour)} of neighbour.*differ by one"
+        said = f"{n_gone} of {len(points)} records of points.* {n_come} of {len(neighbor)} of neighbor.*differ by one"
         with pytest.raises(ValueError, match=said):
-            epsilon_lower_bound(run, points, neighbour, **options)
+            epsilon_lower_bound(run, points, neighbor, **options)
 
 
 def test_data_sets_of_other_features_are_refused():

@@ -125,7 +125,7 @@ def test_no_budget_is_no_privacy_and_is_said(name):
 
 @pytest.mark.parametrize("name", PRIVATE)
 @pytest.mark.parametrize("adjacency", NAMES)
-def test_the_published_claim_says_whose_neighbours_it_means(name, adjacency):
+def test_the_published_claim_says_whose_neighbors_it_means(name, adjacency):
     points, box = np.random.default_rng(0).random((80, 2)), Box.cube(0.0, 1.0, 2)
     published = run(name, points, box, epsilon=0.8, adjacency=adjacency).guarantee.published
     assert published.epsilon == 0.8

@@ -94,7 +94,7 @@ def test_every_cell_bears_laplace_noise_of_its_sensitivity(name: str, moved: int
 
 
 @pytest.mark.parametrize("name", ADJACENCIES)
-def test_the_event_bounds_what_neighbours_move(name: str) -> None:
+def test_the_event_bounds_what_neighbors_move(name: str) -> None:
     rng = generator(3)
     points = rng.random((40, 2))
     [event] = fit(points, Box.cube(0, 1, 2), Params(adjacency=name, cells_per_axis=5), rng=rng).events

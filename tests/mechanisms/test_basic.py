@@ -159,7 +159,7 @@ def test_probabilities_are_the_formula():
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0])
-def test_neighbours_differ_by_at_most_epsilon_and_the_range_is_epsilon(epsilon):
+def test_neighbors_differ_by_at_most_epsilon_and_the_range_is_epsilon(epsilon):
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(1000, 8))
     moved = scores + 0.5 * rng.choice([-1.0, 1.0], size=scores.shape)

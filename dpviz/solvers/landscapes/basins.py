@@ -55,10 +55,28 @@ def assign_components(mixture: Mixture, points: ArrayLike) -> Labels:
 
 
 def assign_clusters(mixture: Mixture, points: ArrayLike, n_clusters: int, *, cheap: bool = False) -> Labels:
-    """Return the cluster (n,) of each of `points` (n, D) when the hierarchy is cut to `n_clusters`.
+    """Return the cluster of each point when the hierarchy is cut to a number of clusters.
 
-    By flowing down, or with `cheap=True` by the likeliest component. There are at most as many clusters as minima.
-    Raises ValueError for bad points and for n_clusters < 1.
+    Parameters
+    ----------
+    mixture
+        The landscape.
+    points
+        Points (n, D).
+    n_clusters
+        Number of clusters, at least 1; there are at most as many as minima.
+    cheap
+        Whether points go by their likeliest component instead of flowing down.
+
+    Returns
+    -------
+    Labels
+        Clusters (n,).
+
+    Raises
+    ------
+    ValueError
+        If points are bad, or `n_clusters` is below 1.
     """
     clusters = merge_tree(mixture).cut(n_clusters)
     basins = assign_components(mixture, points) if cheap else assign_basins(mixture, points)
@@ -137,11 +155,25 @@ def lattice_basins(mixture: Mixture, n_cells: int) -> Labels:
 
 
 def basins_by_lattice(mixture: Mixture, points: Points, cells: Labels) -> Labels:
-    """Return the minimum (n,) of `points` (n, 2) in [-1, 1]^2, given `lattice_basins` (g, g).
+    """Return the minimum of each point, from the basins of a lattice.
 
     A point gets its label from a middle within half a cell's diagonal of the point, or of a place on its way down. So a
     label is as good as the lattice: near borders, and where a part of a basin is thinner than a cell, it can differ
     from the flow.
+
+    Parameters
+    ----------
+    mixture
+        The landscape.
+    points
+        Points (n, 2) in [-1, 1]^2.
+    cells
+        `lattice_basins` (g, g).
+
+    Returns
+    -------
+    Labels
+        Minima (n,).
     """
     if len(traps(mixture).radii) == 1:
         return np.zeros(len(points), dtype=np.intp)

@@ -128,10 +128,28 @@ def beside(mixture: Mixture, saddles: Points) -> FloatArray:
 
 
 def flow_lines(mixture: Mixture, starts: Points, *, n_steps: int, reach: float, end: float) -> FloatArray:
-    """Return flow lines from `starts` (m, D) for a picture, as (m, n_steps, D), NaN after their end.
+    """Return flow lines for a picture.
 
     Each step solves the flow of the local quadratic exactly, at most `reach` standard deviations far, and more where
-    everything is farther away than ten steps. A line ends before a step shorter than `end` standard deviations.
+    everything is farther away than ten steps.
+
+    Parameters
+    ----------
+    mixture
+        The landscape.
+    starts
+        Starts (m, D).
+    n_steps
+        Number of places of a line.
+    reach
+        Longest step, standard deviations.
+    end
+        A line ends before a shorter step, standard deviations.
+
+    Returns
+    -------
+    FloatArray
+        Lines (m, n_steps, D), NaN after their end.
     """
     return flow_lines_from(*mixture.code, writable(starts), n_steps, reach, end)
 

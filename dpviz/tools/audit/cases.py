@@ -69,7 +69,7 @@ class Pair(Confidential):
     # One plain sentence about the pair.
     words: str
     points: Points  # (n, d)
-    neighbour: Points  # (n', d)
+    neighbor: Points  # (n', d)
     box: Box
     adjacency: Adjacency
     # Distance between the two places of a record that moves; 0 if a record is added or removed.
@@ -126,13 +126,13 @@ def pairs_in(box: Box, adjacency: Adjacency, *, alone: bool = False) -> tuple[Pa
         opposite = np.where(place == box.low, box.high, box.low)
         records = np.vstack([others[:0] if alone else others, place])
         if adjacency is Adjacency.ADD_REMOVE:
-            words, neighbour = f"{where}, with and without one in {there}.", records[:-1]
+            words, neighbor = f"{where}, with and without one in {there}.", records[:-1]
         else:
             words = f"{where}, and one that moves from {there} to {across}."
             if alone:
                 words = f"One record that moves from {there} of the box to {across}."
-            neighbour = np.vstack([records[:-1], opposite])
-        pairs.append(_pair("", words, records, neighbour, box))
+            neighbor = np.vstack([records[:-1], opposite])
+        pairs.append(_pair("", words, records, neighbor, box))
     return tuple(pairs)
 
 
@@ -155,12 +155,12 @@ def own_pair(points: Points, box: Box, record: int, adjacency: Adjacency, *, sha
     return Pair("own", words, clipped, other, box, adjacency, distance)
 
 
-def _pair(name: str, words: str, points: Points, neighbour: Points, box: Box = UNIT) -> Pair:
+def _pair(name: str, words: str, points: Points, neighbor: Points, box: Box = UNIT) -> Pair:
     """Return two data sets. The second one has a different last record, or one record less."""
-    moves = len(points) == len(neighbour)
-    distance = float(np.linalg.norm(points[-1] - neighbour[-1])) if moves else 0.0
+    moves = len(points) == len(neighbor)
+    distance = float(np.linalg.norm(points[-1] - neighbor[-1])) if moves else 0.0
     adjacency = Adjacency.REPLACE if moves else Adjacency.ADD_REMOVE
-    return Pair(name, words, frozen(points), frozen(neighbour.copy()), box, adjacency, distance)
+    return Pair(name, words, frozen(points), frozen(neighbor.copy()), box, adjacency, distance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -295,7 +295,7 @@ def own_case(case: AuditCase, points: Points, box: Box, record: int) -> AuditCas
     pair = own_pair(points, box, record, adjacency, shares=case.choices.get("unit") == "range")
     if AUDITED[case.method].audit.by_record:
         words = f"Record {record} and the farthest corner of the box: other records are perturbed without it."
-        pair = replace(pair, words=words, points=pair.points[[record]], neighbour=pair.neighbour[[record]])
+        pair = replace(pair, words=words, points=pair.points[[record]], neighbor=pair.neighbor[[record]])
     return replace(case, key=f"{case.key}:own={record}", own_pair=pair, params=params)
 
 

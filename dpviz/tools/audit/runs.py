@@ -97,7 +97,7 @@ def worst(pairs: Sequence[AuditCase], *, runs: int, seed: int) -> Counted:
     """
     rng, worlds = np.random.default_rng([seed, *name_of_seeds(pairs[0].key).encode()]), []
     for case, one in zip(pairs, [rng] if len(pairs) == 1 else rng.spawn(len(pairs)), strict=True):
-        rows = zip((case.pair.points, case.pair.neighbour), one.spawn(2), strict=True)
+        rows = zip((case.pair.points, case.pair.neighbor), one.spawn(2), strict=True)
         first, other = (gather(case.runner, records, sum(sizes_of(case, runs)), rng=each) for records, each in rows)
         worlds.append((first, other))
     return counted_of(pairs, worlds)
@@ -138,7 +138,7 @@ def part(
 ) -> Outcomes:
     """Run a method `n_runs` times in one of the two worlds of one of its pairs."""
     case = cases_of(key, points, box, record, scale)[pair]
-    rows = case.pair.neighbour if world else case.pair.points
+    rows = case.pair.neighbor if world else case.pair.points
     rng = np.random.default_rng([seed, world, chunk, *([pair] if pair else []), *name_of_seeds(key).encode()])
     return gather(case.runner, rows, n_runs, rng=rng)
 
@@ -199,7 +199,7 @@ def _best_curve(key: str, scale: float, low: tuple[float, ...], high: tuple[floa
     case = cases_in(scaled(cases()[key], scale), Box(np.array(low), np.array(high)))[0]
     events, *others = (
         case.result(rows, np.random.default_rng(seed)).events
-        for seed, rows in enumerate((case.pair.points, case.pair.neighbour, case.pair.points))
+        for seed, rows in enumerate((case.pair.points, case.pair.neighbor, case.pair.points))
     )
     claim = judged(case.guarantee)
     if not events or any(other != events for other in others) or claim.per_distance:

@@ -70,16 +70,16 @@ def test_every_method_is_audited():
         assert CASES[name].title == algorithm.title
 
 
-def test_each_pair_is_a_pair_of_neighbours_under_the_claim_that_is_judged():
+def test_each_pair_is_a_pair_of_neighbors_under_the_claim_that_is_judged():
     for case in CASES.values():
         pair, claim = case.pair, judged(case.guarantee)
         assert claim.adjacency is pair.adjacency
         if pair.adjacency is Adjacency.REPLACE:
-            assert len(pair.points) == len(pair.neighbour)
-            assert (pair.points != pair.neighbour).any(axis=1).sum() == 1
+            assert len(pair.points) == len(pair.neighbor)
+            assert (pair.points != pair.neighbor).any(axis=1).sum() == 1
         else:
-            assert len(pair.points) == len(pair.neighbour) + 1
-            assert {*map(tuple, pair.neighbour)} <= {*map(tuple, pair.points)}
+            assert len(pair.points) == len(pair.neighbor) + 1
+            assert {*map(tuple, pair.neighbor)} <= {*map(tuple, pair.points)}
         assert np.array_equal(pair.box.clip(pair.points), pair.points)
 
 
@@ -195,7 +195,7 @@ def test_the_published_interval_is_caught_by_its_size_alone_and_the_repaired_one
             return interval_size(points, pair.box, 0.04, estimator=estimator, noisy_count=4001.0, rng=rng)
 
         rng = np.random.default_rng(5)
-        found = epsilon_lower_bound(size, pair.points, pair.neighbour, n_runs=600, rng=rng)
+        found = epsilon_lower_bound(size, pair.points, pair.neighbor, n_runs=600, rng=rng)
         assert found.violates(1.0) == broken
         assert found.violates(0.04) == broken
 
@@ -221,7 +221,7 @@ def test_a_cheap_method_is_audited_with_more_runs_and_reaches_its_epsilon():
     assert 0.5 < found.epsilon_lower <= 1.0
     # The batch and single runs have one distribution: the same bound within the scatter of 1,000 runs.
     single = epsilon_lower_bound(
-        case.run, case.pair.points, case.pair.neighbour, n_runs=1_000, rng=np.random.default_rng(0)
+        case.run, case.pair.points, case.pair.neighbor, n_runs=1_000, rng=np.random.default_rng(0)
     )
     assert 0.2 < single.epsilon_lower <= 1.0
 
@@ -248,13 +248,13 @@ def test_somebody_s_own_record_can_be_audited(key):
     claim = judged(case.guarantee)
     if key == "nd_laplace":
         assert np.array_equal(case.pair.points, points[[7]])
-        far = np.linalg.norm(case.pair.points - case.pair.neighbour)
+        far = np.linalg.norm(case.pair.points - case.pair.neighbor)
         assert case.epsilon_of(claim) == pytest.approx(claim.epsilon * far)
     elif claim.adjacency is Adjacency.REPLACE:
-        assert np.array_equal(np.delete(case.pair.neighbour, 7, axis=0), np.delete(points, 7, axis=0))
-        assert {*case.pair.neighbour[7]} <= {0.0, 1.0}
+        assert np.array_equal(np.delete(case.pair.neighbor, 7, axis=0), np.delete(points, 7, axis=0))
+        assert {*case.pair.neighbor[7]} <= {0.0, 1.0}
     else:
-        assert np.array_equal(case.pair.neighbour, np.delete(points, 7, axis=0))
+        assert np.array_equal(case.pair.neighbor, np.delete(points, 7, axis=0))
     assert not bound_of(case, runs=40, seed=1).violates(case.epsilon_of(claim))
     with pytest.raises(ValueError, match="row from 0 to 29"):
         own_case(CASES[key], points, box, 30)
@@ -290,14 +290,14 @@ def test_made_up_worlds_are_neighbors_in_the_box_with_the_changed_record_in_corn
     for pair in pairs:
         assert pair.box is box
         assert np.array_equal(box.clip(pair.points), pair.points)
-        changed = [pair.points[-1], *([pair.neighbour[-1]] if adjacency is Adjacency.REPLACE else [])]
+        changed = [pair.points[-1], *([pair.neighbor[-1]] if adjacency is Adjacency.REPLACE else [])]
         assert {*map(tuple, changed)} <= {*map(tuple, corners(box))}
-        assert np.array_equal(pair.points[:-1], pair.neighbour[: len(pair.points) - 1])
+        assert np.array_equal(pair.points[:-1], pair.neighbor[: len(pair.points) - 1])
         if adjacency is Adjacency.REPLACE:
             assert pair.distance == pytest.approx(box.diagonal)
             assert np.linalg.norm(changed[0] - changed[1]) == pytest.approx(box.diagonal)
         else:
-            assert len(pair.points) == len(pair.neighbour) + 1
+            assert len(pair.points) == len(pair.neighbor) + 1
     # The largest moves: of the sum of features, and of the distance to all other records.
     if not alone:
         assert max(np.abs(pair.points[-1]).sum() for pair in pairs) == np.abs(corners(box)).sum(axis=1).max()
@@ -313,8 +313,8 @@ def test_a_record_that_is_replaced_goes_to_the_corner_farthest_from_it(box, shar
     scale = box.widths if in_widths else np.ones(box.d)
     gaps = np.linalg.norm((corners(box) - box.clip(points)[0]) / scale, axis=1)
     assert pair.distance == pytest.approx(gaps.max())
-    assert np.linalg.norm((pair.points[0] - pair.neighbour[0]) / scale) == pytest.approx(gaps.max())
-    assert np.array_equal(pair.points[1:], pair.neighbour[1:])
+    assert np.linalg.norm((pair.points[0] - pair.neighbor[0]) / scale) == pytest.approx(gaps.max())
+    assert np.array_equal(pair.points[1:], pair.neighbor[1:])
     assert pairs_in(UNIT, Adjacency.REPLACE)[0].distance == pytest.approx(UNIT.diagonal)
 
 
@@ -364,7 +364,7 @@ def test_noise_that_forgets_the_boxs_width_is_caught_in_the_boxs_own_corners(bro
         def run(points, rng):
             return forgetful_mean(points, pair.box, wrong.params, rng).release
 
-        found = epsilon_lower_bound(run, pair.points, pair.neighbour, n_runs=PAGE_RUNS, rng=np.random.default_rng(0))
+        found = epsilon_lower_bound(run, pair.points, pair.neighbor, n_runs=PAGE_RUNS, rng=np.random.default_rng(0))
         assert not found.violates(1.0)
 
 

@@ -189,11 +189,32 @@ class ZonesRelease(CentersRelease):
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[ZonesRelease, ZoneStep]:
-    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it and releases.
+    """Cluster records with convergent k-means: collect `steps`, and release.
 
     Repaired mode is epsilon-DP under ADD_REMOVE (proof in the module's docstring) and releases its last noisy means.
-    Published mode has the paper's release and proves nothing. In repaired mode points may come in chunks, with the
-    same release to the bit. Raises ValueError for bad points or centers, and for chunks if records are needed.
+    Published mode has the paper's release and proves nothing.
+
+    Parameters
+    ----------
+    points
+        Records (n, d), clipped into the box. In repaired mode they may come in chunks, with the same release to the
+        bit. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of start, draws and noise.
+
+    Returns
+    -------
+    Result
+        Release and guarantee, which are public, and the trace, which is for the curator only.
+
+    Raises
+    ------
+    ValueError
+        If points or centers are bad, or records come in chunks and are needed whole.
     """
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
@@ -204,7 +225,24 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
-    """Yield one `ZoneStep` an iteration; its randomness depends on the seed and the iteration's number only."""
+    """Yield the iterations. Their randomness depends on the seed and the iteration's number only.
+
+    Parameters
+    ----------
+    points
+        Records (n, d), or chunks of them. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of start, draws and noise.
+
+    Yields
+    ------
+    ZoneStep
+        One iteration. Curator only.
+    """
     if params.mode == "published" and isinstance(points, Chunks):
         raise ValueError(
             "mode was 'published', but it stops when nobody changes cluster, and records that come in chunks are not "
@@ -242,11 +280,30 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 
 def start_centers(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Centers:
-    """Return the first iteration's centers (k, d), in box units, and the search of a private start.
+    """Return the first iteration's centers, and the search of a private start.
 
-    Public with start="packing" and "private"; with start="records" they are k distinct records: curator only. Raises
-    ValueError for `initial_centers` of a wrong shape, and with start="records" for more clusters than records and for
-    records in chunks.
+    Parameters
+    ----------
+    points
+        Records (n, d), or chunks of them. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of the start.
+
+    Returns
+    -------
+    Centers
+        Centers (k, d), box units. Public with start="packing" and "private"; with start="records" they are k distinct
+        records: curator only.
+
+    Raises
+    ------
+    ValueError
+        If `initial_centers` has a wrong shape, and with start="records" if there are more clusters than records, or
+        records come in chunks.
     """
     return _start(lloyd_problem(points, box), params, rng=rng)
 

@@ -214,12 +214,34 @@ class Params:
 
 
 def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Result[TreeRelease, DpmStep]:
-    """Cluster `points` (n, d), clipped into the public `box`; the loop is `steps`, this collects it and releases.
+    """Cluster records with DPM: collect `steps`, and release.
 
-    Repaired calibration is (epsilon, delta)-DP under ADD_REMOVE (proof in the module's docstring). n may be 0. In that
-    calibration points may come in chunks: the same release, to the bit; for the interval size their places, 4 bytes a
-    number of at most MAX_AXES axes, lie in a file without a name while they are sorted. Raises ValueError for bad
-    points and for chunks in published calibration, and OSError if that file has no room.
+    Repaired calibration is (epsilon, delta)-DP under ADD_REMOVE (proof in the module's docstring).
+
+    Parameters
+    ----------
+    points
+        Records (n, d), clipped into the box; n may be 0. In repaired calibration they may come in chunks: the same
+        release, to the bit. For the interval size their places, 4 bytes a number of at most MAX_AXES axes, lie in a
+        file without a name while they are sorted. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    Result
+        Release and guarantee, which are public, and the trace, which is for the curator only.
+
+    Raises
+    ------
+    ValueError
+        If points are bad, or come in chunks in published calibration.
+    OSError
+        If the file of places has no room.
     """
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
@@ -238,7 +260,24 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[DpmStep]:
-    """Yield a `PlanStep`, a `LevelStep` for each level of the tree, and a `CentersStep`; curator only."""
+    """Yield the plan, each level of the tree, and the centers.
+
+    Parameters
+    ----------
+    points
+        Records (n, d), or chunks of them. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of the noise.
+
+    Yields
+    ------
+    DpmStep
+        A `PlanStep`, a `LevelStep` for each level, and a `CentersStep`. Curator only.
+    """
     published = params.calibration == "published"
     if published and isinstance(points, Chunks):
         raise ValueError(

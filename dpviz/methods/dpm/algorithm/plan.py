@@ -153,11 +153,29 @@ class Plan:
 
 
 def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> FloatArray:
-    """Return the budget of each tree level: eps_i = eps sqrt(2^i) / sum_j sqrt(2^j), or eps / n_levels; (n_levels,).
+    """Return the budget of each tree level: eps_i = eps sqrt(2^i) / sum_j sqrt(2^j), or eps / n_levels.
 
-    Deeper subsets are smaller, and the first rule minimizes the sum of the noise over their sizes (equation 2). `even`
-    is our rule for splits at counted gaps: in a draw, the weight of a gap is its depth in records, regardless of the
-    number of records around it. n_levels = 0 gives an empty array. Raises ValueError unless epsilon is positive.
+    Deeper subsets are smaller, and the first rule minimizes the sum of the noise over their sizes (equation 2).
+
+    Parameters
+    ----------
+    epsilon
+        Budget of all levels, above 0.
+    n_levels
+        Number of levels; 0 gives an empty array.
+    even
+        Our rule for splits at counted gaps: in a draw, the weight of a gap is its depth in records, regardless of the
+        number of records around it.
+
+    Returns
+    -------
+    FloatArray
+        Budgets (n_levels,).
+
+    Raises
+    ------
+    ValueError
+        If epsilon is not positive.
     """
     if not epsilon > 0 or n_levels < 0:
         raise ValueError(f"epsilon must be above 0 and n_levels at least 0, got {epsilon} and {n_levels}.")
@@ -310,15 +328,35 @@ def interval_size(
     noisy_count: float | None = None,
     rng: np.random.Generator,
 ) -> float:
-    """Return the split interval size beta, in data units of the box's widest axis.
-
-    `points` (n, d) are clipped into the public `box`. `estimator` is "repaired" or "published", see the module.
-    `noisy_count` is a number of records that was released before. Without one, the repaired estimator pays for it with
-    SIZE_SHARE of epsilon, and the published one takes n as it is, which is public only if records are changed and never
-    added.
+    """Return the split interval size beta.
 
     The repaired size is epsilon-DP under ADD_REMOVE; the published one is so for d = 1 and with a released count.
-    Raises ValueError for bad points, another estimator, or an epsilon that is not positive.
+
+    Parameters
+    ----------
+    points
+        Records (n, d), clipped into the box. Private.
+    box
+        Public box.
+    epsilon
+        Budget of the size, above 0.
+    estimator
+        "repaired" or "published", see the module.
+    noisy_count
+        A number of records that was released before. Without one, the repaired estimator pays for it with SIZE_SHARE of
+        epsilon, and the published one takes n as it is, which is public only if records are changed and never added.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    float
+        The size, in data units of the box's widest axis.
+
+    Raises
+    ------
+    ValueError
+        If points are bad, the estimator is unknown, or epsilon is not positive.
     """
     if estimator not in ("repaired", "published"):
         raise ValueError(f"estimator must be 'repaired' or 'published', got {estimator!r}.")

@@ -52,15 +52,40 @@ def emptiness(counts: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
 def centreness(
     ranks: ArrayLike, noisy_count: ArrayLike, t: float = CENTRENESS_T, q: float = CENTRENESS_Q
 ) -> FloatArray:
-    """Return the closeness of each rank to the median of n~ records, in [0, 1] (definition 6).
+    """Return the closeness of each rank to the median of n~ records, in [0, 1].
 
-    With g = n~/2 - |p - n~/2|, the distance of the rank p from the nearer end, not below 0:
-    outer (g <= n~ q): t g / (n~ q); inner: (t - 2q)/(1 - 2q) + g (1 - t)/(n~/2 - n~ q).
-    It is t at g = n~ q from both sides and 1 at the median.
+    With n~ fixed, one record moves a rank by at most 1 and so this by at most the steeper slope, (t/q)/n~ as t > 2q.
+    Ranks beyond n~ count as n~, which brings values together.
 
-    `ranks` are the records below each candidate, `noisy_count` as in `emptiness`; they broadcast. With n~ fixed, one
-    record moves a rank by at most 1 and so this by at most the steeper slope, (t/q)/n~ as t > 2q; ranks beyond n~ count
-    as n~, which brings values together. Raises ValueError unless 0 < 2q < t <= 1.
+    Parameters
+    ----------
+    ranks
+        Records below each candidate.
+    noisy_count
+        As in `emptiness`; both broadcast.
+    t
+        Value at both kinks.
+    q
+        Place of the kinks, as a share of n~.
+
+    Returns
+    -------
+    FloatArray
+        Closeness, in the shape of both.
+
+    Raises
+    ------
+    ValueError
+        Unless 0 < 2q < t <= 1.
+
+    Notes
+    -----
+    With g = n~/2 - |p - n~/2|, the distance of the rank p from the nearer end, not below 0: outer (g <= n~ q): t g /
+    (n~ q); inner: (t - 2q)/(1 - 2q) + g (1 - t)/(n~/2 - n~ q). It is t at g = n~ q from both sides and 1 at the median.
+
+    References
+    ----------
+    Definition 6.
     """
     check_centreness(t, q)
     size = np.maximum(noisy_count, LEAST_COUNT)

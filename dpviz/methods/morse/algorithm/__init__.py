@@ -209,10 +209,30 @@ class MorseRelease(CentersRelease):
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[MorseRelease, MorseStep]:
-    """Make a private mixture of `points` (n, D), clipped into the public `box`; the loop is `steps`.
+    """Make a private mixture of records: collect `steps`, and release.
 
-    The release is (epsilon, delta)-DP under `params.neighbors`. Points may come in chunks for the bases dpmog_hard and
-    dpmog. Raises ValueError for bad points, and for chunks with any other base.
+    The release is (epsilon, delta)-DP under `params.neighbors`.
+
+    Parameters
+    ----------
+    points
+        Records (n, D), clipped into the box. They may come in chunks for the bases dpmog_hard and dpmog. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    Result
+        Release and guarantee, which are public, and the trace, which is for the curator only.
+
+    Raises
+    ------
+    ValueError
+        If points are bad, or come in chunks with any other base.
     """
     check_arguments(box, params, Params, rng, fit, points)
     start_rng = rng.spawn(1)[0]
@@ -238,7 +258,24 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[MorseStep]:
-    """Yield one `MorseStep` a pass; its noise depends on the seed and its number only."""
+    """Return the passes. The noise of a pass depends on the seed and its number only.
+
+    Parameters
+    ----------
+    points
+        Records (n, D), or chunks of them. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    Iterator of MorseStep
+        One pass after the other. Curator only.
+    """
     return _steps(points, box, params, public_start(params.n_components, box.d, rng=rng.spawn(1)[0]))
 
 
@@ -248,17 +285,55 @@ def signed_points(points: Points, box: Box) -> Points:
 
 
 def assign(mixture: Mixture, points: ArrayLike, n_clusters: int, *, cheap: bool = False) -> Labels:
-    """Return the cluster (n,) of `points` (n, D), in the mixture's units, by flowing down f (theorem E.2).
+    """Return the cluster of points by flowing down f. Post-processing: new points cost nothing.
 
-    Clusters are numbered by their densest minimum; there are at most as many as minima. With `cheap=True` a point goes
-    with the mean of its likeliest component instead. Post-processing: new points cost nothing.
-    Raises ValueError for bad points and for n_clusters < 1.
+    Clusters are numbered by their densest minimum; there are at most as many as minima.
+
+    Parameters
+    ----------
+    mixture
+        The released mixture.
+    points
+        Points (n, D), in the mixture's units.
+    n_clusters
+        Number of clusters, at least 1.
+    cheap
+        Whether a point goes with the mean of its likeliest component instead.
+
+    Returns
+    -------
+    Labels
+        Clusters (n,).
+
+    Raises
+    ------
+    ValueError
+        If points are bad, or `n_clusters` is below 1.
+
+    References
+    ----------
+    Theorem E.2.
     """
     return assign_clusters(mixture, points, n_clusters, cheap=cheap)
 
 
 def disagreement(mixture: Mixture, points: ArrayLike, n_clusters: int) -> float:
-    """Return the share of `points` (n, D) that the cheap labels put into a different cluster; NaN without points."""
+    """Return the share of points that the cheap labels put into a different cluster.
+
+    Parameters
+    ----------
+    mixture
+        The released mixture.
+    points
+        Points (n, D), in the mixture's units.
+    n_clusters
+        Number of clusters, at least 1.
+
+    Returns
+    -------
+    float
+        The share; NaN without points.
+    """
     flowing, cheap = (assign(mixture, points, n_clusters, cheap=way) for way in (False, True))
     return float(np.mean(flowing != cheap)) if len(flowing) else float("nan")
 

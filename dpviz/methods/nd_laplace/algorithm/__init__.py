@@ -156,9 +156,28 @@ class Step(CoreStep):
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[PointsRelease, Step]:
-    """Move every row of `points` (n, d), clipped into the public `box`; the loop is `steps`.
+    """Move every record: collect `steps`, and release.
 
-    Raises ValueError for bad points, a grid or prior that does not fit, and redraw if it would take too long.
+    Parameters
+    ----------
+    points
+        Records (n, d), clipped into the box. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    Result
+        Release and guarantee, which are public, and the trace, which owners alone know.
+
+    Raises
+    ------
+    ValueError
+        If points are bad, a grid or prior does not fit, or redraw would take too long.
     """
     check_arguments(box, params, Params, rng, fit, points)
     trace = tuple(steps(points, box, params, rng=rng))
@@ -167,7 +186,24 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[Step]:
-    """Yield the one `Step`."""
+    """Yield the only step.
+
+    Parameters
+    ----------
+    points
+        Records (n, d). Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of the noise.
+
+    Yields
+    ------
+    Step
+        The step, which owners alone know.
+    """
     exact = box.clip(as_points(points, n_features=box.d))
     inner = noise_box(box, params)
     to_unit = params.unit == "range"
@@ -261,9 +297,21 @@ def cells_of(box: Box, params: Params) -> GridCells:
 
 
 def law(candidates: Points, box: Box, params: Params) -> ReleaseLaw:
-    """Return the likelihood of a release for `candidates` (m, d), in the unit of the noise. Public.
+    """Return the likelihood of a release for possible places, in the unit of the noise. Public.
 
-    With unit="range", pass candidates and z in the box's own coordinates (`box.to_unit`).
+    Parameters
+    ----------
+    candidates
+        Possible places (m, d). With unit="range", pass them and z in the box's own coordinates (`box.to_unit`).
+    box
+        Public box.
+    params
+        Parameters. Public.
+
+    Returns
+    -------
+    ReleaseLaw
+        The likelihoods.
     """
     cells = cells_of(box, params) if params.domain == "remap" else None
     return release_law(

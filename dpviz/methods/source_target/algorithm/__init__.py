@@ -283,11 +283,29 @@ class _Problem:
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[SourceTargetRelease, SourceTargetStep]:
-    """Release S' for the records `points` (m, d) and choose T_k for it; the loop is `steps`, this collects it.
+    """Release S' for records and choose T_k for it: collect `steps`, and release.
 
-    Records are clipped into the public `box` and projected into the public ball; m may be 0. For NNA they may come in
-    chunks. Raises ValueError for bad points, chunks with NAS, and targets or a ball whose dimension differs from the
-    box's dimension.
+    Parameters
+    ----------
+    points
+        Records (m, d), clipped into the box and projected into the public ball; m may be 0. For NNA they may come in
+        chunks. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of noise and choice.
+
+    Returns
+    -------
+    Result
+        Release and guarantee, which are public, and the trace, which is for the curator only.
+
+    Raises
+    ------
+    ValueError
+        If points are bad, come in chunks with NAS, or targets or the ball have a different dimension than the box.
     """
     check_arguments(box, params, Params, rng, fit, points)
     sanitized, chosen = steps(points, box, params, rng=rng)
@@ -325,7 +343,24 @@ def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[SourceTargetStep]:
-    """Yield the `SanitizeStep`, then the `SelectStep`."""
+    """Yield the two steps.
+
+    Parameters
+    ----------
+    points
+        Records (m, d), or chunks of them. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of noise and choice.
+
+    Yields
+    ------
+    SourceTargetStep
+        The `SanitizeStep`, then the `SelectStep`. Curator only.
+    """
     noise_rng, select_rng = rng.spawn(2)
     sanitized = sanitize(points, box, params, rng=noise_rng)
     yield sanitized
@@ -333,9 +368,28 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
 
 
 def sanitize(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> SanitizeStep:
-    """Replace the records `points` (m, d) by S'; of the result only `released_*` may be published.
+    """Replace the records by S'. Only `released_*` of the result may be published.
 
-    Raises ValueError like `fit`, for public values or if there are no records; never for the values of records.
+    Parameters
+    ----------
+    points
+        Records (m, d), or chunks of them. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    SanitizeStep
+        S' and its exact parts. Curator only.
+
+    Raises
+    ------
+    ValueError
+        As in `fit`, for public values or if there are no records; never for the values of records.
     """
     records, in_memory = as_chunks(points, n_features=box.d), not isinstance(points, Chunks)
     ball = _ball(box, params)
@@ -356,7 +410,22 @@ def sanitize(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
 
 
 def select(released: Centers, params: Params, *, rng: np.random.Generator) -> Labels:
-    """Return the indices (k,) of T_k in `params.targets`, chosen beside the points S' (m', d): post-processing."""
+    """Choose T_k beside the points S': post-processing.
+
+    Parameters
+    ----------
+    released
+        The points S' (m', d).
+    params
+        Parameters. Public.
+    rng
+        Generator of the choice.
+
+    Returns
+    -------
+    Labels
+        Indices (k,) in `params.targets`.
+    """
     chosen = select_centers(params.targets, released, params.n_centers, solver=params.solver, rng=rng)
     return frozen(chosen)
 
@@ -365,7 +434,23 @@ def nonprivate_difference(points: Points, box: Box, params: Params, released: Ce
     """Return the mean over T of | |x - S| - |x - S'| |, in diameters of the ball. Curator only.
 
     The paper's bound limits this mean, which is itself an upper bound on Diff(S, S'), the largest change of the cost of
-    any T_k. S is the records as they are used, inside the ball. The mean is NaN if S or S' is empty.
+    any T_k.
+
+    Parameters
+    ----------
+    points
+        Records (m, d). S is the records as they are used, inside the ball. Private.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    released
+        The points S' (m', d).
+
+    Returns
+    -------
+    float
+        The mean; NaN if S or S' is empty.
     """
     ball = _ball(box, params)
     source = used_records(np.asarray(points), box, ball).nonprivate_unit

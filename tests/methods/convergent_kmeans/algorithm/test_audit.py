@@ -73,7 +73,7 @@ def half_the_noise(value, *, scale, rng):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("d", [1, 2])
-def test_neighbours_look_alike(d, epsilon, monkeypatch):
+def test_neighbors_look_alike(d, epsilon, monkeypatch):
     assert worst_excess(d, epsilon) < 6
     monkeypatch.setattr(_lloyd_family, "laplace", half_the_noise)
     assert worst_excess(d, epsilon) > 6
@@ -81,7 +81,7 @@ def test_neighbours_look_alike(d, epsilon, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2])
-def test_neighbours_look_alike_through_the_front_door(d, monkeypatch):
+def test_neighbors_look_alike_through_the_front_door(d, monkeypatch):
     assert worst_excess(d, 1.0, released_by_fit, 3000) < 6
     monkeypatch.setattr(_lloyd_family, "laplace", half_the_noise)
     assert worst_excess(d, 1.0, released_by_fit, 3000) > 6
