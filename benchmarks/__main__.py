@@ -23,7 +23,7 @@ def main(names: list[str]) -> int:
     tried = "--small" in names
     names = [name for name in names if name != "--small"]
     chosen = [b for module in MODULES for b in module.BENCHMARKS if not names or _is_meant(b, module.__name__, names)]
-    print(ROW.format("benchmark", "ours", "against", "value", "budget", "verdict"))
+    print(ROW.format("benchmark", "measured", "against", "value", "budget", "verdict"))
     broken = 0
     for benchmark in chosen:
         with small() if tried else nullcontext():

@@ -175,12 +175,12 @@ def test_the_generator_is_required_by_name(name):
 def test_what_is_no_box_no_params_and_no_generator_is_told(name):
     points, box = data(2)
     for bad in (None, ((0, 0), (1, 1))):
-        with pytest.raises(TypeError, match=r"^box was .* must be a Box .*Choose bounds"):
+        with pytest.raises(TypeError, match=r"^box must be a Box .*got .*Choose bounds"):
             CATALOGUE[name].fit(points, bad, params_of(name), rng=np.random.default_rng(0))
-    with pytest.raises(TypeError, match=r"^params was None, but it must be the .*Params"):
+    with pytest.raises(TypeError, match=r"^params must be the .*Params.*got None"):
         CATALOGUE[name].fit(points, box, None, rng=np.random.default_rng(0))
     for bad in (3, None):
-        with pytest.raises(TypeError, match=rf"^rng was .*{bad}.*default_rng"):
+        with pytest.raises(TypeError, match=rf"^rng must be .*got .*{bad}.*default_rng"):
             CATALOGUE[name].fit(points, box, params_of(name), rng=bad)
 
 

@@ -175,7 +175,7 @@ def test_a_wrong_name_is_answered_with_the_nearest_and_what_is_broken(monkeypatc
         ValueError, match=r"must be one of .*dpm.*Perhaps 'dplloyd'\? The method 'theirs' of a:b could not"
     ):
         dpviz.run("dplloid", load("blobs", n=50))
-    with pytest.raises(TypeError, match="method was a int"):
+    with pytest.raises(TypeError, match=r"method must be .*got a int"):
         find(3)
 
 
@@ -193,18 +193,21 @@ MISTAKES = {
         r"'public'.*picture\(\)\.public",
     ),
     "no such file": (lambda: dpviz.run("dplloyd", "gone.csv", bounds=BOX), r"'gone\.csv' could not be read"),
-    "data first": (lambda: dpviz.run(BLOBS, "dplloyd"), "method was a Dataset.*before data"),
-    "no data": (lambda: dpviz.run("dplloyd", None), "data was None.*a frame"),
-    "a dict": (lambda: dpviz.run("dplloyd", {"x": [1.0]}, bounds=BOX), "data was of type dict.*a frame"),
+    "data first": (lambda: dpviz.run(BLOBS, "dplloyd"), "method must be .*before data, got a Dataset"),
+    "no data": (lambda: dpviz.run("dplloyd", None), "data must be .*a frame.*got None"),
+    "a dict": (lambda: dpviz.run("dplloyd", {"x": [1.0]}, bounds=BOX), "data must be .*a frame.*got of type dict"),
     "too many bounds": (
         lambda: dpviz.run("dplloyd", np.ones((9, 2)), bounds=((0, 0, 0), (2, 2, 2))),
         "3 and 3.*all 2 feat",
     ),
-    "bounds as text": (lambda: dpviz.run("dplloyd", np.ones((9, 2)), bounds="01"), "bounds was '01'.*public numbers"),
-    "a word for a seed": (lambda: dpviz.run("dplloyd", BLOBS, seed="a"), "seed was 'a'.*None for secret"),
-    "a seed below 0": (lambda: dpviz.run("dplloyd", BLOBS, seed=-1), "seed was -1.*None for secret"),
+    "bounds as text": (
+        lambda: dpviz.run("dplloyd", np.ones((9, 2)), bounds="01"),
+        "bounds must be .*got .01",
+    ),
+    "a word for a seed": (lambda: dpviz.run("dplloyd", BLOBS, seed="a"), "seed must be .*None for secret.*got 'a'"),
+    "a seed below 0": (lambda: dpviz.run("dplloyd", BLOBS, seed=-1), "seed must be .*None for secret.*got -1"),
     "nothing to reach": (lambda: dpviz.run("source_target", BLOBS), r"no targets.*targets=\.\.\."),
-    "a budget as text": (lambda: dpviz.budget("1"), "epsilon was '1'.*finite and > 0"),
+    "a budget as text": (lambda: dpviz.budget("1"), "epsilon must be finite and above 0, got '1'"),
     "a method of a sweep": (
         lambda: dpviz.sweep({"data": ["blobs"], "methods": ["dmp"], "epsilon": [1]}),
         "'dmp'.*Perhaps 'dpm'",
@@ -289,11 +292,11 @@ def test_rows_of_a_person_are_counted_on_the_card_and_in_the_account():
     row, person = (attack("dplloyd", each, rounds=20, epsilon=1).budget for each in both)
     assert row == person
     for wrong in (0, True, 1.5):
-        with pytest.raises(ValueError, match="rows_per_person was"):
+        with pytest.raises(ValueError, match="rows_per_person must be"):
             dpviz.compare("dplloyd", data, epsilon=1, seeds=1, rows_per_person=wrong)
-        with pytest.raises(ValueError, match="rows_per_person was"):
+        with pytest.raises(ValueError, match="rows_per_person must be"):
             dpviz.run("dplloyd", data, epsilon=1, rows_per_person=wrong)
-        with pytest.raises(ValueError, match="rows_per_person was"):
+        with pytest.raises(ValueError, match="rows_per_person must be"):
             DPLloyd(bounds=data.box, rows_per_person=wrong).fit(data.points)
 
 
@@ -469,7 +472,7 @@ def test_the_command_audits_a_file(capsys):
     assert command.main(["audit", "nothing.py"]) == 2
     assert "nothing.py" in capsys.readouterr().err
     assert command.main(["audit", "dplloyd", "--runs", "-5"]) == 2
-    assert capsys.readouterr().err == "runs was -5, but it must be at least 20.\n"
+    assert capsys.readouterr().err == "runs must be at least 20, got -5.\n"
 
 
 def test_the_audit_asks_in_the_given_box():

@@ -45,9 +45,9 @@ REFUSED = {
         lambda _: epsilon_lower_bound(
             Batch(few_rows), np.zeros((2, 2)), np.zeros((1, 2)), n_runs=40, rng=np.random.default_rng(0)
         ),
-        "had shape (1, 2), but it must be (",
+        "got (1, 2)",
     ),
-    "runs": (lambda _: dpviz.audit("dplloyd", runs=19), "runs was 19, but it must be at least 20."),
+    "runs": (lambda _: dpviz.audit("dplloyd", runs=19), "runs must be at least 20, got 19."),
     "empty folder": (lambda folder: ParquetChunks(folder), "had no file whose name ends in .parquet"),
     "no column": (
         lambda folder: ParquetChunks(parquet(folder, x=[0.1]), []),
@@ -72,22 +72,25 @@ REFUSED = {
     "axes of a grid": (lambda _: default_grid(Box.cube(0.0, 1.0, 11)), "The box has 11 axes, but"),
     "rule": (
         lambda _: remap_table(np.ones((1, 2)), epsilon=1.0, rule="mode"),
-        "rule was 'mode', but it must be one of nearest, mean, median.",
+        "rule must be one of nearest, mean, median, got 'mode'.",
     ),
     "places of a grid": (
         lambda _: remap_table(np.zeros((MOST_PLACES + 1, 2)), epsilon=1.0),
-        f"grid had {MOST_PLACES + 1} places, but it must have from 1 to {MOST_PLACES}.",
+        f"grid must have from 1 to {MOST_PLACES} places, got {MOST_PLACES + 1}.",
     ),
     "released point": (
         lambda _: release_law(np.zeros((1, 2)), epsilon=1.0, domain="none", box=UNIT, cells=None).log_likelihood([0.0]),
-        "z had shape (1,), but it must be (2,) and finite",
+        "z must be finite and have shape (2,), got shape (1,)",
     ),
     "budget of a method": (
         lambda _: sweep(budget="n_levels"),
         "The budget of method dpm must be one of epsilon, got 'n_levels'",
     ),
-    "no level's budget": (lambda _: level_epsilons(0.0, 2), "epsilon was 0.0 and n_levels 2, but they must be > 0"),
-    "no picture": (lambda _: svg([]), "There were no scenes, but a file needs at least one."),
+    "no level's budget": (
+        lambda _: level_epsilons(0.0, 2),
+        "epsilon must be above 0 and n_levels at least 0, got 0.0 and 2",
+    ),
+    "no picture": (lambda _: svg([]), "A file needs at least one scene."),
 }
 
 

@@ -49,8 +49,8 @@ def test_what_is_written_is_read_back(report, tmp_path_factory):
 
 
 def small(**changes):
-    columns = [{"key": "set", "label": "Data set", "unit": ""}, {"key": "ours", "label": "Ours", "unit": "x"}]
-    table = {"id": "t", "title": "T", "caption": "", "columns": columns, "rows": [{"set": "a", "ours": 1.5}]}
+    columns = [{"key": "set", "label": "Data set", "unit": ""}, {"key": "measured", "label": "Ours", "unit": "x"}]
+    table = {"id": "t", "title": "T", "caption": "", "columns": columns, "rows": [{"set": "a", "measured": 1.5}]}
     whole = {"title": "", "source": "", "command": "", "seed": 0, "runs": 1, "versions": {"numpy": "2"}}
     return {**whole, "tables": [{**table, "notes": []}], **changes}
 
@@ -63,7 +63,7 @@ def test_the_small_report_is_one(tmp_path):
     path = tmp_path / "small.json"
     path.write_text(json.dumps(small()))
     report = read_tables(path)
-    assert report.table("t").values("ours") == (1.5,)
+    assert report.table("t").values("measured") == (1.5,)
     with pytest.raises(KeyError, match="no table 'other'"):
         report.table("other")
 
@@ -75,21 +75,21 @@ BAD = {
     "a list": ("[]", "the file has no 'versions'"),
     "nothing": ("null", "no 'versions'"),
     "deep": ("[" * 100_000, "nested too deep"),
-    "not finite": (json.dumps(with_table(rows=[{"set": "a", "ours": math.nan}])), "holds NaN"),
-    "infinite": (json.dumps(with_table(rows=[{"set": "a", "ours": math.inf}])), "holds Infinity"),
+    "not finite": (json.dumps(with_table(rows=[{"set": "a", "measured": math.nan}])), "holds NaN"),
+    "infinite": (json.dumps(with_table(rows=[{"set": "a", "measured": math.inf}])), "holds Infinity"),
     "overflow": (json.dumps(small()).replace("1.5", "1e999"), "must be finite"),
     "old: no tables": (json.dumps({k: v for k, v in small().items() if k != "tables"}), "the file has no 'tables'"),
     "old: no versions": (json.dumps({k: v for k, v in small().items() if k != "versions"}), "no 'versions'"),
     "old: rows as lists": (json.dumps(with_table(rows=[["a", 1.5]])), "a row of table 't' is list"),
-    "old: columns as text": (json.dumps(with_table(columns=["set", "ours"])), "a column of table 't' has no 'key'"),
+    "old: columns as text": (json.dumps(with_table(columns=["set", "measured"])), "a column of table 't' has no 'key'"),
     "seed as text": (json.dumps(small(seed="0")), "'seed' of the file is str"),
     "seed as truth": (json.dumps(small(seed=True)), "'seed' of the file is bool"),
     "tables as a dict": (json.dumps(small(tables={})), "'tables' of the file is dict"),
     "version as a number": (json.dumps(small(versions={"numpy": 2})), "'numpy' of the versions is int"),
-    "a cell too many": (json.dumps(with_table(rows=[{"set": "a", "ours": 1, "x": 2}])), "differ in ['x']"),
-    "a cell too few": (json.dumps(with_table(rows=[{"set": "a"}])), "differ in ['ours']"),
-    "a cell that is a list": (json.dumps(with_table(rows=[{"set": "a", "ours": [1]}])), "cell 'ours'"),
-    "a cell that is a truth": (json.dumps(with_table(rows=[{"set": "a", "ours": True}])), "cell 'ours'"),
+    "a cell too many": (json.dumps(with_table(rows=[{"set": "a", "measured": 1, "x": 2}])), "differ in ['x']"),
+    "a cell too few": (json.dumps(with_table(rows=[{"set": "a"}])), "differ in ['measured']"),
+    "a cell that is a list": (json.dumps(with_table(rows=[{"set": "a", "measured": [1]}])), "cell 'measured'"),
+    "a cell that is a truth": (json.dumps(with_table(rows=[{"set": "a", "measured": True}])), "cell 'measured'"),
     "no columns": (json.dumps(with_table(columns=[], rows=[])), "at least one"),
     "a column twice": (json.dumps(with_table(columns=[small()["tables"][0]["columns"][0]] * 2)), "key of its own"),
     "a note that is a number": (json.dumps(with_table(notes=[1])), "a note of table 't' is int"),
@@ -122,6 +122,6 @@ def test_a_missing_and_a_huge_file_say_so(tmp_path, monkeypatch):
 
 
 def test_a_figure_that_is_not_finite_is_never_written():
-    columns = (Column("ours", "Ours"),)
+    columns = (Column("measured", "Ours"),)
     with pytest.raises(TablesError, match="must be finite"):
-        ResultTable("t", "T", "", columns, ({"ours": math.inf},))
+        ResultTable("t", "T", "", columns, ({"measured": math.inf},))

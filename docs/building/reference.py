@@ -28,7 +28,7 @@ FOR_READERS = [
     *("finding", "facts", "utility", "risk", "card", "spending", "ledger", "profiles"),
     *("to_frame", "released_places", "dp_events", "show", "figure", "save", "to_plotly", "picture", "charts"),
 ]
-DEFAULTS = 'Defaults with "(ours)" are dpviz\'s own choice; other defaults name their source.'
+DEFAULTS = 'Defaults with "(our choice)" are dpviz\'s own choice; other defaults name their source.'
 KINDS = (PrivateEstimator, PrivateClusterer, PrivateCentersClusterer, PrivateTransformer)
 PLACES: Mapping[str, str] = MappingProxyType(
     {

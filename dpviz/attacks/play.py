@@ -136,7 +136,7 @@ def location_rounds(
     Raises
     ------
     ValueError
-        If there is no round or no release.
+        If a number is below 1.
     """
     if n_rounds < 1 or n_releases < 1:
         raise ValueError(f"n_rounds was {n_rounds} and n_releases {n_releases}, but both must be at least 1.")
@@ -238,7 +238,7 @@ def membership_rounds(
     Raises
     ------
     ValueError
-        If the target is not a row, a shape is different, or there is no round.
+        If the target is not a row, a shape is different, or `n_rounds` is below 1.
     """
     records = as_points(points)
     stranger = as_points(np.atleast_2d(other), n_features=records.shape[1], name="other")[0]

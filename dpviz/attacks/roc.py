@@ -324,7 +324,7 @@ def held_out_score(first: ArrayLike, second: ArrayLike, *, confidence: float = 0
     Raises
     ------
     ValueError
-        If shapes differ, a value is not finite, or there are fewer than LEAST_RUNS runs.
+        If shapes differ, a value is not finite, or a world has fewer than LEAST_RUNS runs.
 
     Notes
     -----

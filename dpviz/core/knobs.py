@@ -19,7 +19,7 @@ FRIENDLY = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 # Classes whose knobs are cached, because every run checks its parameters. Our choice.
 CACHED_CLASSES = 128
 # Source of a default that is our choice.
-OURS = "ours"
+OURS = "our choice"
 # Maximum number of characters of a wrong value in a message.
 LONGEST_VALUE = 40
 

@@ -164,7 +164,7 @@ def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: n
     Raises
     ------
     ValueError
-        If epsilon is negative or NaN, the sensitivity is not positive and finite, there are no candidates, a score is
+        If epsilon is negative or NaN, the sensitivity is not positive and finite, a score is
         NaN or +inf, or every candidate of a row is excluded.
 
     Notes

@@ -300,7 +300,7 @@ class Redrawn(Confidential):
 def redraw_in_box(points: ArrayLike, box: Box, *, epsilon: float, keep: int = 0, rng: np.random.Generator) -> Redrawn:
     """Add `nd_laplace` noise to records, clipped into a box, again and again until each lands in the box.
 
-    There is no fallback after some number of tries, because clamping the K-th draw costs K epsilon on the wall. Instead
+    No number of tries leads to a fallback, because clamping the K-th draw costs K epsilon on the wall. Instead
     the public P(inside | corner) is computed first. Each row is 2 epsilon-geo-indistinguishable (`redraw_loss` computes
     the loss in this box). The number of draws of a record is a function of x and must not be released.
 

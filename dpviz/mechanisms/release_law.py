@@ -150,7 +150,7 @@ def check_epsilon(epsilon: float) -> None:
 
 
 def check_finite_epsilon(epsilon: float) -> None:
-    """Raise ValueError unless epsilon is positive and finite: without noise there is no density."""
+    """Raise ValueError unless epsilon is positive and finite: a release without noise has no density."""
     check_epsilon(epsilon)
     if math.isinf(epsilon):
         raise ValueError("epsilon was infinite, but a release without noise has no density. Use a finite epsilon.")

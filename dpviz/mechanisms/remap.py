@@ -189,7 +189,9 @@ def remap_cells(grid: ArrayLike, outputs: ArrayLike) -> GridCells:
     places = as_points(grid, name="grid")
     lattice = lattice_of(places)
     if not is_rectangular(lattice):
-        raise ValueError("grid was no full rectangular grid, and only those have cells whose masses are known exactly.")
+        raise ValueError(
+            "grid was not a full rectangular grid, and only those have cells whose masses are known exactly."
+        )
     # The walls of a cell are half-way to the place's neighbors, and infinite at the rim.
     middles = [(axis[1:] + axis[:-1]) / 2.0 for axis in lattice.axes]
     lows = [np.concatenate([[-np.inf], middle])[at] for middle, at in zip(middles, lattice.places, strict=True)]

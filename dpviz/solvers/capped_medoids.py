@@ -56,12 +56,12 @@ def cost(targets: ArrayLike, source_points: ArrayLike, centers: ArrayLike) -> fl
     Returns
     -------
     float
-        The mean, infinite if there are no source points and no centers. Curator only if `source_points` are records.
+        The mean, infinite without source points and centers. Curator only if `source_points` are records.
 
     Raises
     ------
     ValueError
-        If there are no targets, or an array is bad.
+        If `targets` is empty, or an array is bad.
     """
     points = _checked_targets(targets)
     d = points.shape[1]
@@ -115,7 +115,7 @@ def select_centers(
     Raises
     ------
     ValueError
-        If there are no targets, an array is bad, `n_centers` is below 1, or the solver is unknown.
+        If `targets` is empty, an array is bad, `n_centers` is below 1, or the solver is unknown.
     """
     return select_several(targets, source_points, [n_centers], weights=weights, solver=solver, rng=rng)[0]
 

@@ -42,7 +42,7 @@ class MomentRecords:
     labelled: bool
 
     def added(self, of_portion: Callable[[FloatArray, FloatArray], BlockMoments], slopes: FloatArray) -> BlockMoments:
-        """Return all statistics (K, F), shaped like `slopes`, and winners (n,); (0,) if there is no room."""
+        """Return all statistics (K, F), shaped like `slopes`, and winners (n,); (0,) without room."""
         return _added(self.each_block(partial(_of_block, of_portion, slopes, self.labelled)), slopes)
 
 
@@ -68,7 +68,7 @@ def _of_block(
     labelled: bool,
     parts: Iterable[FloatArray],
 ) -> BlockMoments:
-    """Add up a block. If there is no room for labels, another process returns none."""
+    """Add up a block. Without room for labels, another process returns none."""
     sums = (of_portion(slopes, phi) for phi in parts)
     return _added(sums if labelled else ((moments, labels[:0].copy()) for moments, labels in sums), slopes)
 

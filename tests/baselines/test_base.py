@@ -122,7 +122,7 @@ def test_delta_is_that_of_the_number_of_records_to_a_factor_of_two():
         assert n**-1.5 / 2 < delta_for(n) <= n**-1.5
     assert delta_for(-1e9) == delta_for(0.0) == delta_for(LEAST_RECORDS)
     for bad in (0.0, 1.0, -1e-6, math.nan):
-        with pytest.raises(ValueError, match="delta was"):
+        with pytest.raises(ValueError, match="delta must be"):
             ApproxParams(delta=bad)
 
 

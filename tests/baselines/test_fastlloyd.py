@@ -218,5 +218,5 @@ def test_what_is_said_of_a_run():
         assert words in guarantee.differs
     assert run(points, box, start="records").guarantee.proved is None
     for wrong in ({"alpha": 0.0}, {"alpha": 2.1}):
-        with pytest.raises(KnobError, match="alpha was"):
+        with pytest.raises(KnobError, match="alpha must be"):
             fastlloyd.Params(**wrong)

@@ -49,7 +49,7 @@ def test_choices_survive_the_url(value):
 @pytest.mark.parametrize(
     ("made", "text", "words"),
     [
-        (NARROW, "3.7", "'3.7', but it must be a whole number from 1 to 5"),
+        (NARROW, "3.7", "must be a whole number from 1 to 5, got '3.7'"),
         (NARROW, "1e1", "whole number"),
         (NARROW, "", "whole number"),
         (NARROW, "True", "whole number"),
@@ -154,9 +154,9 @@ class Words:
 def test_a_parameter_says_what_it_is_and_whose_its_default_is():
     assert describe_parameters(Words) == {
         "rate": "Rate. How fast. From 0 to 2. Default: 0.5 (a paper, section 3).",
-        "side": "Side. Which. One of a, b. Default: a (ours).",
-        "places": "Public places. None: the corners. Default: None (ours).",
-        "count": "How many. None: all. 1 or more. Default: None (ours).",
+        "side": "Side. Which. One of a, b. Default: a (our choice).",
+        "places": "Public places. None: the corners. Default: None (our choice).",
+        "count": "How many. None: all. 1 or more. Default: None (our choice).",
     }
 
 

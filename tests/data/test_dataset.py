@@ -44,7 +44,7 @@ def test_no_records_are_records_too():
         ({"points": POINTS + 0.5}, "1 of 2 records lay outside the box"),
         ({"points": np.full((2, 2), np.nan)}, "NaN or infinity"),
         ({"points": np.zeros((2, 3))}, "3 columns, but the box has 2"),
-        ({"labels": np.array([0])}, r"labels had shape \(1,\), but it must be \(2,\)"),
+        ({"labels": np.array([0])}, r"labels must have shape \(2,\), got \(1,\)"),
         ({"labels": np.array([0.0, 1.0])}, "must be integers"),
         ({"labels": np.array([-1, 0])}, "down to -1"),
         ({"feature_names": ("a",)}, "feature_names had 1 entries, but there are 2"),

@@ -186,7 +186,7 @@ def test_python_warns_without_a_cell_and_no_more_where_it_is_told():
         table = read_table(io.BytesIO(file), decimal=",")
     assert table.nonprivate_columns.nonprivate_numbers["n"].tolist() == [8.765, 980]
     assert (table.decimal("n"), table.reading) == (",", TableFormat(decimal=","))
-    with pytest.raises(TableError, match="decimal was"):
+    with pytest.raises(TableError, match="decimal must be"):
         read_table(io.BytesIO(file), decimal="x")
 
 

@@ -129,8 +129,8 @@ def test_weights_follow_from_public_inputs_alone():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"per_kilometer": (None, None, 0.0, None)}, "was '0.0', but it must be a number above 0"),
-        ({"per_kilometer": (None, None, float("nan"), None)}, "was 'nan', but"),
+        ({"per_kilometer": (None, None, 0.0, None)}, "must be a number above 0, got '0.0'"),
+        ({"per_kilometer": (None, None, float("nan"), None)}, "got 'nan'"),
         ({"per_kilometer": (None, None, 1e9, None)}, f"at least {LEAST_WEIGHT:g} is needed"),
         ({"per_kilometer": (None, 1.0)}, "There were 2 amounts"),
         ({"per_kilometer": (None, None, 1.0, None), "scaling": "none"}, "There were 4 amounts"),
@@ -186,12 +186,12 @@ def test_some_bounds_from_the_data_mark_them_all():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"scaling": "log"}, "scaling was 'log', but it must be one of none, unit"),
+        ({"scaling": "log"}, "scaling must be one of none, unit.*got 'log'"),
         ({"units": ("a", "b")}, "There were 2 units for 1 columns"),
-        ({"share": 0.0}, "share of rows was 0.0, but it must be above 0 and at most 1"),
-        ({"share": float("nan")}, "share of rows was nan"),
+        ({"share": 0.0}, "share of rows must be above 0 and at most 1, got 0.0"),
+        ({"share": float("nan")}, "share of rows must be .*got nan"),
         ({"share": 1e-9}, "No row was kept: the share of rows was 1e-09. Keep a larger share"),
-        ({"missing": "mean"}, "missing was 'mean', but it must be one of error, drop, middle"),
+        ({"missing": "mean"}, "missing must be one of error, drop, middle.*got 'mean'"),
     ],
 )
 def test_errors_say_the_way_out(arguments, message):

@@ -183,7 +183,7 @@ def test_what_is_not_distributed_says_so_and_says_what_is(client, points):
 
 
 def test_what_cannot_be_used_is_said(client, points):
-    with pytest.raises(TableError, match=r"had shape \(5,\), but it must be \(n, d\)"):
+    with pytest.raises(TableError, match=r"must have shape \(n, d\).*got \(5,\)"):
         WorkerChunks(dask_array.zeros(5), client)
     with pytest.raises(TableError, match="There is no column 'z'; there are 'x'"):
         WorkerChunks(dask_frame.from_pandas(pd.DataFrame({"x": [1.0]}), npartitions=1), client, ["z"])

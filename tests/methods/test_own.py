@@ -232,7 +232,8 @@ HEAD = "from dpviz.core import *\nimport numpy as np\n"
             "from dataclasses import dataclass\n@dataclass\nclass Params:\n    x: int = 1\n" + FIT + "pass",
             "no knob",
         ),
-        ("own_f", f"RUN = 3\n{FIT}return 1", "RUN is a int"),
+        ("own_f", f"RUN = 3
+{FIT}return 1", "RUN must be .*got a int"),
         ("json", FIT + "return 1", "has the name of another Python module"),
         ("dpm", FIT + "return 1", "not taken yet"),
         ("audit", FIT + "return 1", "not taken yet"),
@@ -251,7 +252,7 @@ def test_a_file_without_a_method_is_explained(tmp_path, monkeypatch, name, sourc
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("return 3", "fit returned a int"),
+        ("return 3", "got a int"),
         ("points[0] = 0.0", r"line 2: ValueError: .*read-only"),
         ("return Result(CentersRelease([[0.5]]), (), (), None)", "centers had 1 columns"),
         ("return Result(CentersRelease([[0.5, float('nan')]]), (), (), None)", "NaN"),
@@ -305,8 +306,8 @@ def test_the_command_says_what_it_knows_and_names_the_file(tmp_path, monkeypatch
         (["run"], "No file was given"),
         (["run", "gone.py"], "'gone.py'"),
         (["fly"], "'fly'"),
-        (["--server.port", "99999"], "--server.port was 99999, but it must be from 0 to 65535."),
-        (["--server.port=-1"], "--server.port was -1, but"),
+        (["--server.port", "99999"], "--server.port must be from 0 to 65535, got 99999."),
+        (["--server.port=-1"], "--server.port must be from 0 to 65535, got -1."),
     ):
         assert command.main(given) == 2
         assert said in capsys.readouterr().err

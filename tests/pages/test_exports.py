@@ -262,7 +262,7 @@ def test_a_wish_is_taken_as_far_as_it_makes_sense(open_page):
     assert (number, wish.frame, wish.off, wish.dark) == (0, 10**30, {"x"}, False)
     page = open_page(DPM, **SMALL)
     assert make(on_screen(page), DPM, wish).content
-    with pytest.raises(ValueError, match="format was"):
+    with pytest.raises(ValueError, match="format must be"):
         make(on_screen(page), DPM, ExportRequest("exe"))
 
 

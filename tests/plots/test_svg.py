@@ -62,7 +62,7 @@ def test_hidden_layers_and_most_points_are_left_out():
 
 @pytest.mark.parametrize("frames", [[], [3], [-1]])
 def test_stops_must_exist(frames):
-    with pytest.raises(ValueError, match="frames were"):
+    with pytest.raises(ValueError, match="frames must have"):
         thumbnail(scene(layer("a", [0, 0, 0])), frames, size=(100, 80))
 
 

@@ -96,7 +96,7 @@ def test_only_symbols_that_stand_in_a_formula_are_listed():
 
 def test_kmeans_degrees_are_the_committed_ones():
     found = [row for row in rows("convergent_kmeans", "degree") if row["strategy"] == "past"]
-    past = {row["set"]: round(100 * row["ours"]) for row in found}
+    past = {row["set"]: round(100 * row["measured"]) for row in found}
     said = why("convergent_kmeans", "It converges like")
     assert f"between {past['S1']} in 100 runs (S1) and {past['House']} in 100 (House)" in said
     assert past["S1"] == min(past.values())

@@ -22,7 +22,7 @@ def iterations_table(sets: Sequence[SetRuns]) -> ResultTable:
             "k": each.records.paper.n_clusters,
             "paper_past": each.records.paper.lloyd_past,
             "paper_future": each.records.paper.lloyd_future,
-            **interval("ours", mean_estimate(each.lloyd)),
+            **interval("measured", mean_estimate(each.lloyd)),
             "ours_confirmed": rounded(float(each.lloyd.mean()) + 1.0),
         }
         for each in sets
@@ -35,11 +35,11 @@ def iterations_table(sets: Sequence[SetRuns]) -> ResultTable:
         Column("k", "Clusters", "clusters"),
         Column("paper_past", "Lloyd, paper's figure 9b", "iterations"),
         Column("paper_future", "Lloyd, paper's figure 10b", "iterations"),
-        *interval_columns("ours", "Lloyd, ours", "iterations"),
+        *interval_columns("measured", "Lloyd, ours", "iterations"),
         Column("ours_confirmed", "Lloyd, ours, with the final check", "iterations"),
     )
     notes = (
-        disagreements(rows, "paper_past", "ours"),
+        disagreements(rows, "paper_past", "measured"),
         "An iteration computes all means once. The column with the final check also counts the last round, which "
         "only finds that no record moved. On average over the sets, the "
         f"{'first' if _first_is_nearer(rows) else 'second'} way of counting is nearer to the paper's figures.",
@@ -61,14 +61,14 @@ def ratios_table(sets: Sequence[SetRuns]) -> ResultTable:
         STRATEGY,
         SET,
         Column("paper", "Paper", "× Lloyd"),
-        *interval_columns("ours", "Ours", "× Lloyd"),
+        *interval_columns("measured", "Ours", "× Lloyd"),
         *interval_columns("confirmed", "Ours, with the final check", "× Lloyd"),
         Column("rounds", "Ours, rounds over Lloyd's iterations", "× Lloyd"),
         Column("paper_iterations", "Paper", "iterations"),
         Column("iterations", "Ours", "iterations"),
     )
     notes = (
-        disagreements(rows, "paper", "ours"),
+        disagreements(rows, "paper", "measured"),
         "There are two ways of counting. In the first, an iteration computes all means once, and a future round "
         "computes them twice (theorem 4). In the second, the final check, which only finds that no record moved, is "
         "one more round in both algorithms: (I + 1) / (I_Lloyd + 1) for past, 2 (rounds + 1) / (I_Lloyd + 1) for "
@@ -99,14 +99,14 @@ def ratio_by_epsilon_table(sets_by_epsilon: Mapping[float, Sequence[SetRuns]]) -
             for epsilon, sets in sets_by_epsilon.items():
                 reach, angle = reach_and_angle(sets[i].select(strategy))
                 ratio = ratio_estimate(sets[i].iterations(strategy), sets[i].lloyd)
-                cells = {"epsilon": epsilon, **interval("ours", ratio)}
+                cells = {"epsilon": epsilon, **interval("measured", ratio)}
                 moved = {"reach": rounded(reach), "angle": rounded(angle)}
                 rows.append({"strategy": strategy, "set": names[i], **cells, **moved})
     columns = (
         STRATEGY,
         SET,
         Column("epsilon", "ε of each step"),
-        *interval_columns("ours", "Ours", "× Lloyd"),
+        *interval_columns("measured", "Ours", "× Lloyd"),
         Column("reach", "Mean δ"),
         Column("angle", "Mean α", "degrees"),
     )
@@ -126,14 +126,14 @@ def _first_is_nearer(rows: Sequence[Mapping[str, Cell]]) -> bool:
     def distance(key: str) -> float:
         return sum(abs(float(row[key] or 0.0) / float(row["paper_past"] or 1.0) - 1.0) for row in rows)
 
-    return distance("ours") <= distance("ours_confirmed")
+    return distance("measured") <= distance("ours_confirmed")
 
 
 def _longer_and_shorter(rows: Sequence[Mapping[str, Cell]]) -> str:
     """Return a note on sets with longer and with shorter past runs than the paper's, and a conclusion."""
     past = [row for row in rows if row["strategy"] == "past"]
-    longer = [str(row["set"]) for row in past if over(row["ours"], row["paper"])]
-    shorter = [str(row["set"]) for row in past if over(row["paper"], row["ours"])]
+    longer = [str(row["set"]) for row in past if over(row["measured"], row["paper"])]
+    shorter = [str(row["set"]) for row in past if over(row["paper"], row["measured"])]
     both = (
         "no single stricter or looser rule makes all sets agree"
         if longer and shorter
@@ -145,7 +145,7 @@ def _longer_and_shorter(rows: Sequence[Mapping[str, Cell]]) -> str:
 def _largest_difference(rows: Sequence[Mapping[str, Cell]], strategy: str) -> float:
     """Return the largest relative difference between our ratio and the paper's ratio."""
     chosen = [row for row in rows if row["strategy"] == strategy]
-    return max(abs(float(row["ours"] or 0.0) / float(row["paper"] or 1.0) - 1.0) for row in chosen)
+    return max(abs(float(row["measured"] or 0.0) / float(row["paper"] or 1.0) - 1.0) for row in chosen)
 
 
 def _flatness(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, str]:
@@ -153,7 +153,7 @@ def _flatness(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, str]:
     places: dict[str, list[Mapping[str, Cell]]] = {}
     for row in rows:
         places.setdefault(f"{row['set']} {row['strategy']}", []).append(row)
-    ends = {place: sorted(float(row["ours"] or 0.0) for row in found) for place, found in places.items()}
+    ends = {place: sorted(float(row["measured"] or 0.0) for row in found) for place, found in places.items()}
     widest = max(ends, key=lambda place: ends[place][-1] - ends[place][0])
     apart = [
         place
@@ -174,7 +174,7 @@ def _ratio_row(each: SetRuns, strategy: str) -> dict[str, Cell]:
         "strategy": strategy,
         "set": each.name,
         "paper": paper.past_ratio if past else paper.future_ratio,
-        **interval("ours", ratio_estimate(iterations, each.lloyd)),
+        **interval("measured", ratio_estimate(iterations, each.lloyd)),
         **interval("confirmed", ratio_estimate(iterations + each.passes(strategy), each.lloyd + 1.0)),
         "rounds": rounded(iteration_ratio(rounds, each.lloyd)),
         "paper_iterations": paper.past if past else paper.future,

@@ -121,8 +121,8 @@ def claims_table(sets: Sequence[DpmSet], found: Found) -> ResultTable:
             f"{_winners(known, found, 'accuracy', largest=True)}.",
         ),
     )
-    rows = tuple({"paper": paper, "ours": ours} for paper, ours in said)
-    columns = (Column("paper", "The paper"), Column("ours", "Ours, medians at ε = 1"))
+    rows = tuple({"paper": paper, "measured": ours} for paper, ours in said)
+    columns = (Column("paper", "The paper"), Column("measured", "Ours, medians at ε = 1"))
     notes = (
         "Accuracy and inertia improve with the number of centers, as the paper itself states, and DPM chooses its "
         "own number; the ARI does not reward needless clusters.",

@@ -187,7 +187,7 @@ def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
     each, t, epsilon = pure_epsilon((steps[0],), Adjacency.ADD_REMOVE), len(steps), it.params.epsilon
     seeded = release.start_packing is not None
     rest = (1.0 - (SIZE_SHARE if len(steps) < len(it.events) else 0.0)) * (1.0 - (SEED_SHARE if seeded else 0.0))
-    paid = "ours; 2 % pay for the noisy number of records" + (", a third of the rest for the start" if seeded else "")
+    paid = "dpviz; 2 % pay for the noisy number of records" + (", a third of the rest for the start" if seeded else "")
     share, times = (rf"{tex(rest)}\,", rf"{tex(rest)} \cdot ") if rest < 1 else ("", "")
     along = sums.epsilon_per_coordinate
     zone = None
@@ -207,7 +207,7 @@ def _repaired(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             rf"\varepsilon_t = {share}\varepsilon / T",
             rf"\varepsilon_t = {times}{tex(epsilon)} / {t}",
             each,
-            source=f"{paid}: T follows from it" if rest < 1 else "ours",
+            source=f"{paid}: T follows from it" if rest < 1 else "dpviz",
         ),
         Formula(
             "Its parts",
@@ -246,7 +246,7 @@ def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
             r"\frac{c_1}{c_2} = \frac{\sum x_1}{\sum x_2}",
             rf"\frac{{{tex(float(first[0]))}}}{{{tex(float(first[1]))}}}",
             float(first[0] / first[1]),
-            source="ours: noise on the count alone cancels",
+            source="dpviz: noise on the count alone cancels",
         )
     return (
         Formula(

@@ -104,7 +104,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
             r"\delta = \frac{1}{\tilde n \sqrt{\tilde n}}",
             rf"\delta = {tex(max(_root(it), LEAST_RECORDS))}^{{-3/2}}",
             it.guarantee.stated.calibrated_delta,
-            source=f"{_PAPER}, section 6; ours: of the noisy number",
+            source=f"{_PAPER}, section 6; dpviz: of the noisy number",
         )
     if last := len(counts) - 1:
         deepest = Formula(
@@ -116,7 +116,9 @@ def formulas(it: Known) -> tuple[Formula, ...]:
         )
     root, least = _root(it), it.release.tree.minimum_count
     filled = rf"{tex(root)} / 2^{{{round(math.log2(root / least))}}}"
-    smallest = Formula(f"{SMALL_SIDE} where no gap is clear", r"\tilde n / 2^{\tau'}", filled, least, "records", "ours")
+    smallest = Formula(
+        f"{SMALL_SIDE} where no gap is clear", r"\tilde n / 2^{\tau'}", filled, least, "records", "dpviz"
+    )
     if it.params.calibration == "published":
         smallest = Formula(SMALL_SIDE, r"\tilde n / 2^{\tau}", filled, least, "records", f"{_PAPER}, 3.4")
     parts = [leaf for leaf in leaves(it.events[-1]) if isinstance(leaf, GaussianEvent)]
@@ -181,7 +183,7 @@ def _cut(it: Known) -> tuple[Formula, ...]:
             rf"\Delta = \frac{{{symbols}}}{{{below}}}",
             rf"\Delta = \frac{{{shares}}}{{{tex(size)}}}",
             sensitivity,
-            source=f"{_PAPER}, lemma 5" + ("" if published else "; ours: half the range of the changes"),
+            source=f"{_PAPER}, lemma 5" + ("" if published else "; dpviz: half the range of the changes"),
         ),
         Formula(
             "Chance of a place: what a score more multiplies it by",

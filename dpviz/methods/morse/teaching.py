@@ -172,7 +172,7 @@ def _tight(it: Known) -> tuple[Formula, ...]:
                 r"\sigma = \sqrt{\frac{\tau\,\Delta_1^2 + \Delta_2^2}{2\rho}}",
                 rf"\sigma = \sqrt{{\frac{{{tau} \cdot {tex(first)} + {tex(second)}}}{{2 \cdot {tex(rho)}}}}}",
                 _sigma(it),
-                source="ours: algorithm 4 with the sensitivities that hold",
+                source="dpviz: algorithm 4 with the sensitivities that hold",
             ),
         )
     r = moment_sensitivity(d, params.neighbors) ** 2
@@ -180,7 +180,7 @@ def _tight(it: Known) -> tuple[Formula, ...]:
     filled = rf"({d} + 1)({d} + 2)" if replaced else rf"1 + {d} + {d} \cdot {d + 1} / 2"
     mu = gdp_mu(_budget(it))
     return (
-        Formula("Squared sensitivity of a pass: count, sum, second moments", general, filled, r, source="ours"),
+        Formula("Squared sensitivity of a pass: count, sum, second moments", general, filled, r, source="dpviz"),
         Formula(
             "Noise of every number released",
             r"\sigma = \frac{\sqrt{r\,\tau}}{\mu(\varepsilon, \delta)}",

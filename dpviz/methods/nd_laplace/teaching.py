@@ -97,7 +97,7 @@ def formulas(known: Known) -> tuple[Formula, ...]:
             rf"\frac{{\sqrt{{{n} \cdot {n + 1}}}}}{{{tex(epsilon)} \sqrt{{{RELEASES}}}}}",
             float(mean_error(epsilon, n, RELEASES)),
             unit,
-            "ours: root of the mean square, exactly",
+            "dpviz: root of the mean square, exactly",
         ),
     )
 

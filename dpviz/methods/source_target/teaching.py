@@ -147,7 +147,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
     if isinstance(event, LaplaceEvent) and event.scale != 0:
         top = l1_sensitivity(scheme, published=False)
         filled = rf"\varepsilon = \frac{{{tex(top)}}}{{{tex(event.scale)}}}"
-        proof = Formula("What is proved", r"\varepsilon = \frac{\Delta_1}{b}", filled, event.epsilon, source="ours")
+        proof = Formula("What is proved", r"\varepsilon = \frac{\Delta_1}{b}", filled, event.epsilon, source="dpviz")
     last = _bound(it, scheme) if p.method == "nas" else _threshold(it, scheme)
     return (_sensitivity(scheme), _noise(scheme, event), last, *some(proof, odds_of(it)))
 
@@ -166,7 +166,7 @@ def _sensitivity(scheme: SourceTargetScheme) -> Formula:
         general, filled = rf"1 + \sqrt{{d}}{half}", rf"1 + \sqrt{{{d}}}{half}"
     else:
         general = filled = "2" if scheme.published else r"\sqrt{1 + 1/4}"
-    source = "Schnapp & Sabato, section 5" if scheme.published else "ours: a record is at most 1/2 long"
+    source = "Schnapp & Sabato, section 5" if scheme.published else "dpviz: a record is at most 1/2 long"
     symbol = r"\Delta_1" if laplace else r"\Delta_2"
     return Formula("How far one record moves what is released", f"{symbol} = {general}", filled, value, source=source)
 
@@ -179,7 +179,7 @@ def _noise(scheme: SourceTargetScheme, event: LaplaceEvent | GaussianEvent) -> F
         ("nna", "laplace"): "5.11",
         ("nna", "gaussian"): "5.13",
     }[scheme.method, scheme.noise]
-    source = f"Schnapp & Sabato, theorem {theorem}" if scheme.published else "ours: the least that this release needs"
+    source = f"Schnapp & Sabato, theorem {theorem}" if scheme.published else "dpviz: the least that this release needs"
     name, (n, t) = "Noise of every number released", (scheme.n_averages, scheme.t)
     if isinstance(event, LaplaceEvent):
         symbol, delta, value = "b", r"\Delta_1", event.scale
@@ -194,7 +194,7 @@ def _noise(scheme: SourceTargetScheme, event: LaplaceEvent | GaussianEvent) -> F
     elif not scheme.published:
         general, filled = r"\mu(\varepsilon, \delta)", tex(top / value)
     elif scheme.method == "nna":
-        general, source = r"\sqrt{2\rho(\varepsilon, \delta)}", "ours: the paper has it for ρ only"
+        general, source = r"\sqrt{2\rho(\varepsilon, \delta)}", "dpviz: the paper has it for ρ only"
         filled = rf"\sqrt{{2 \cdot {tex(zcdp_rho_for(scheme.budget))}}}"
     else:
         log, inner = math.log(1.0 / scheme.budget.delta), math.log(1.25 * (n + 1) / scheme.budget.delta)
@@ -212,7 +212,7 @@ def _threshold(it: Known, scheme: SourceTargetScheme) -> Formula:
     scale = tex(it.release.scale)
     if scheme.noise == "gaussian":
         filled = rf"1 + {scale}\sqrt{{2\ln(1/{tex(gamma)})}}"
-        return Formula(name, r"1 + \sigma\sqrt{2\ln(1/\gamma)}", filled, value, "records", "ours: the paper is silent")
+        return Formula(name, r"1 + \sigma\sqrt{2\ln(1/\gamma)}", filled, value, "records", "dpviz: the paper is silent")
     if it.params.threshold == "lemma":
         filled = rf"1 + {scale} \ln(1/{tex(gamma)})"
         return Formula(name, r"1 + b\ln(1/\gamma)", filled, value, "records", "Schnapp & Sabato, lemma 5.9")

@@ -110,7 +110,7 @@ class Candidates:
     curvatures: FloatArray
     # Outcome of each candidate: one of this module's four words.
     outcomes: tuple[str, ...]
-    # Minima in which the two descents end, (c, 2); -1 if there were no descents.
+    # Minima in which the two descents end, (c, 2); -1 without descents.
     ends: Labels
 
 

@@ -145,7 +145,7 @@ def test_another_seed_gives_other_figures_and_a_relative_path_is_kept(written, f
     one, other = read_tables(written), read_tables(tmp_path / "deep" / "tables.json")
     assert "--out deep/tables.json " in other.command
     assert one.table("ratios").values("paper") == other.table("ratios").values("paper")
-    assert one.table("ratios").values("ours") != other.table("ratios").values("ours")
+    assert one.table("ratios").values("measured") != other.table("ratios").values("measured")
     assert {row["epsilon"] for row in other.table("gap_step").rows} == {1.0}
 
 

@@ -126,5 +126,5 @@ def test_a_nearly_flat_ring_has_its_modes_and_no_more():
 
 
 def test_too_few_clusters_are_refused():
-    with pytest.raises(ValueError, match="n_clusters was 0"):
+    with pytest.raises(ValueError, match=r"n_clusters .*got 0"):
         merge_tree(drawn(0, 2)).cut(0)

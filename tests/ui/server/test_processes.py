@@ -384,7 +384,7 @@ def test_an_address_of_another_machine_is_refused_with_the_reason(capsys):
 def test_a_port_without_room_for_the_app_is_said(capsys, port, n, most):
     with pytest.raises(SystemExit, match="2"):
         processes.serve(Path("app.py"), ["--server.port", str(port), "--processes", str(n)])
-    words = f"--server.port was {port}, but it must be from 1 to {most}: the app takes the {n} after it."
+    words = f"--server.port must be from 1 to {most}, got {port}: the app takes the {n} after it."
     assert words in capsys.readouterr().err
 
 

@@ -16,7 +16,7 @@ def test_the_iteration_ratio_is_of_the_averages():
     assert iteration_ratio(np.array([5.89]), np.array([6.07])) == pytest.approx(0.97, abs=0.005)  # figure 9b, Iris
 
 
-@pytest.mark.parametrize(("ours", "lloyds"), [([], []), ([1, 2], [1]), ([[1]], [[1]]), (3, 3), ([1, 2], [0, 0])])
+@pytest.mark.parametrize(("measured", "lloyds"), [([], []), ([1, 2], [1]), ([[1]], [[1]]), (3, 3), ([1, 2], [0, 0])])
 def test_an_iteration_ratio_needs_paired_runs(ours, lloyds):
     with pytest.raises(ValueError, match="iterations"):
         iteration_ratio(ours, lloyds)
@@ -57,7 +57,7 @@ def test_the_degree_is_a_share_of_runs_whatever_the_order_of_the_runs(seed):
     assert convergence_degree(ours[order], lloyds[order]) == convergence_degree(ours, lloyds)
 
 
-@pytest.mark.parametrize(("ours", "lloyds"), [((2, 3, 2), (2, 3, 1)), ((0, 3, 2), (0, 3, 2)), ((3, 2), (3, 2))])
+@pytest.mark.parametrize(("measured", "lloyds"), [((2, 3, 2), (2, 3, 1)), ((0, 3, 2), (0, 3, 2)), ((3, 2), (3, 2))])
 def test_a_degree_needs_runs_of_one_shape(ours, lloyds):
     with pytest.raises(ValueError, match=r"\(R, k, d\)"):
         convergence_degree(np.zeros(ours), np.zeros(lloyds))

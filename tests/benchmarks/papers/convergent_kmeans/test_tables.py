@@ -42,7 +42,7 @@ def toy():
 def test_lloyds_iterations(toy):
     (row,) = iterations_table([toy]).rows
     assert (row["n"], row["d"], row["k"], row["paper_past"], row["paper_future"]) == (64, 2, 2, 5.0, 5.1)
-    assert (row["ours"], row["ours_confirmed"]) == (5.0, 6.0)
+    assert (row["measured"], row["ours_confirmed"]) == (5.0, 6.0)
     assert row["ours_high"] == pytest.approx(5 + 3.18245 * math.sqrt(2 / 3 / 4), abs=1e-4)  # Student's t, 3 degrees
     assert any("Toy is a toy." in note for note in iterations_table([toy]).notes)
     assert any("the first way of counting is nearer" in note for note in iterations_table([toy]).notes)
@@ -50,17 +50,17 @@ def test_lloyds_iterations(toy):
 
 def test_both_countings(toy):
     past, future = ratios_table([toy]).rows
-    assert (past["ours"], past["confirmed"], past["rounds"], past["iterations"]) == (1.0, 1.0, 1.0, 5.0)
+    assert (past["measured"], past["confirmed"], past["rounds"], past["iterations"]) == (1.0, 1.0, 1.0, 5.0)
     # 2 (3 + 4 + 3 + 2) / 20 = 1.2; with the last look 2 (4 + 5 + 4 + 3) / 24 = 1.3333.
-    assert (future["ours"], future["confirmed"], future["rounds"], future["iterations"]) == (1.2, 1.3333, 0.6, 6.0)
+    assert (future["measured"], future["confirmed"], future["rounds"], future["iterations"]) == (1.2, 1.3333, 0.6, 6.0)
     assert (past["paper"], future["paper"], future["paper_iterations"]) == (1.0, 1.4, 7.0)
 
 
 def test_the_degrees(toy):
     past, future = degree_table([toy]).rows
     # Past: the first and the last (within 1 %); the swapped one in any order only; the last but one is elsewhere.
-    assert (past["ours"], past["any_order"], past["solution"]) == (0.5, 0.75, 0.75)
-    assert (future["ours"], future["any_order"], future["solution"]) == (0.75, 0.75, 1.0)
+    assert (past["measured"], past["any_order"], past["solution"]) == (0.5, 0.75, 0.75)
+    assert (future["measured"], future["any_order"], future["solution"]) == (0.75, 0.75, 1.0)
     assert past["sampled"] == future["sampled"] == 0.0
 
 
@@ -76,7 +76,7 @@ def test_the_bounds(toy):
 
 def test_the_ratio_by_epsilon(toy):
     table = ratio_by_epsilon_table({0.1: [toy], 1.0: [toy]})
-    found = [(row["strategy"], row["epsilon"], row["ours"]) for row in table.rows]
+    found = [(row["strategy"], row["epsilon"], row["measured"]) for row in table.rows]
     assert found == [("past", 0.1, 1.0), ("past", 1.0, 1.0), ("future", 0.1, 1.2), ("future", 1.0, 1.2)]
     assert "Runs for each ε: 4" in table.caption
     assert table.notes[-1] == "The 95 % intervals of two values of ε do not overlap on: none."
@@ -89,8 +89,8 @@ def test_where_the_paper_is_outside_is_said():
         {"set": "C", "paper": 1.0, "ours_low": 0.9, "ours_high": 0.99},
         {"set": "D", "paper": 1.0, "ours_low": None, "ours_high": None},
     ]
-    assert "interval on: B, C. Its" in disagreements(rows, "paper", "ours")
-    assert "interval on: none. Its" in disagreements(rows[:1], "paper", "ours")
+    assert "interval on: B, C. Its" in disagreements(rows, "paper", "measured")
+    assert "interval on: none. Its" in disagreements(rows[:1], "paper", "measured")
 
 
 def test_cells():

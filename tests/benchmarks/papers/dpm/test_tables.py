@@ -158,7 +158,7 @@ def test_tables_of_runs_that_were_made_up():
     assert (row["ari_low"], row["ari_high"], row["inertia"]) == (0.15, 0.4, 2.0)
     assert rows[METHODS["dplloyd"]]["ari"] is None
     assert rows[METHODS["lsh_splits"]]["runs"] == 0
-    claims = [row["ours"] for row in claims_table(sets, found).rows]
+    claims = [row["measured"] for row in claims_table(sets, found).rows]
     assert "DPM, repaired on Blobs (1.5)" in claims[0]
     assert "Blobs 2 / 3 of 3" in claims[2]
     rows = epsilon_table(sets, found, (0.5, 1.0), 1).rows

@@ -180,27 +180,27 @@ def test_small_and_flat_data(name, options):
 
 def test_more_clusters_than_records():
     assert run(blobs(2, n=10), n_clusters=30).release.centers.shape == (30, 2)
-    with pytest.raises(ValueError, match="n_clusters was 30, but it must be <= n_records=10"):
+    with pytest.raises(ValueError, match=r"n_clusters must be at most n_records=10.*got 30"):
         run(blobs(2, n=10), n_clusters=30, start="records")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_clusters": 0}, "n_clusters was 0"),
-        ({"n_clusters": 2.5}, "n_clusters was 2.5"),
-        ({"epsilon": 0.0}, "epsilon was 0"),
-        ({"epsilon": math.nan}, "epsilon was nan"),
-        ({"epsilon_per_iteration": -1.0}, "epsilon_per_iteration was -1"),
-        ({"epsilon_counts": 0.0}, "epsilon_counts was 0"),
-        ({"mode": "secret"}, "mode was 'secret'"),
-        ({"start": "anywhere"}, "start was 'anywhere'"),
-        ({"orientation": "future"}, "orientation was 'future' in repaired mode"),
-        ({"n_iterations": 0}, "n_iterations was 0"),
-        ({"n_iterations": 2.5}, "n_iterations was 2.5"),
-        ({"tolerance": -0.1}, "tolerance was -0.1"),
-        ({"tolerance": math.nan}, "tolerance was nan"),
-        ({"start_seed": -1}, "start_seed was -1"),
+        ({"n_clusters": 0}, "n_clusters must be .*got 0"),
+        ({"n_clusters": 2.5}, "n_clusters must be .*got 2.5"),
+        ({"epsilon": 0.0}, "epsilon must be .*got 0"),
+        ({"epsilon": math.nan}, "epsilon must be .*got nan"),
+        ({"epsilon_per_iteration": -1.0}, "epsilon_per_iteration must be .*got -1"),
+        ({"epsilon_counts": 0.0}, "epsilon_counts must be .*got 0"),
+        ({"mode": "secret"}, "mode must be .*got 'secret'"),
+        ({"start": "anywhere"}, "start must be .*got 'anywhere'"),
+        ({"orientation": "future"}, "orientation must be .*got 'future' in repaired mode"),
+        ({"n_iterations": 0}, "n_iterations must be .*got 0"),
+        ({"n_iterations": 2.5}, "n_iterations must be .*got 2.5"),
+        ({"tolerance": -0.1}, "tolerance must be .*got -0.1"),
+        ({"tolerance": math.nan}, "tolerance must be .*got nan"),
+        ({"start_seed": -1}, "start_seed must be .*got -1"),
     ],
 )
 def test_bad_parameters_are_refused(options, words):
