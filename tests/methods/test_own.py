@@ -232,8 +232,7 @@ HEAD = "from dpviz.core import *\nimport numpy as np\n"
             "from dataclasses import dataclass\n@dataclass\nclass Params:\n    x: int = 1\n" + FIT + "pass",
             "no knob",
         ),
-        ("own_f", f"RUN = 3
-{FIT}return 1", "RUN must be .*got a int"),
+        ("own_f", f"RUN = 3\n{FIT}return 1", "RUN must be .*got a int"),
         ("json", FIT + "return 1", "has the name of another Python module"),
         ("dpm", FIT + "return 1", "not taken yet"),
         ("audit", FIT + "return 1", "not taken yet"),
