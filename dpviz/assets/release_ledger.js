@@ -4,7 +4,7 @@
 import { component } from "./component.js";
 
 /** @import { Given } from "./types.d.ts" */
-/** @typedef {{ id: string }} Release */
+/** @typedef {{ id: string, rows?: number }} Release */
 
 const KEPT = "dpviz:ledger"; // in the browser's storage, for all tabs
 const MOST = 1000; // releases in a message
@@ -21,23 +21,27 @@ function readReleases() {
 
 export default component(() => {
   /** @type {Set<string>} */
-  const told = new Set(); // releases that the page knows from here: one that it refuses is not told again
+  const told = new Set(); // releases, as text, that the page knows from here: it does not get a refused one again
   /** @type {() => void} */
   let tell = () => {};
   const hear = (/** @type {StorageEvent} */ { key }) => { if (key === KEPT) tell(); };
   addEventListener("storage", hear); // another tab has written; this one does not answer by writing
   return {
     update(/** @type {Given<{ releases: Release[], dropped: string[] }>} */ { data, setTriggerValue }) {
-      const here = new Set([...data.dropped, ...data.releases.map(({ id }) => id)]);
+      // Id -> rows of one person that the page counts. A release that is kept for more rows is news.
+      const here = new Map(data.releases.map(({ id, rows = 1 }) => [id, rows]));
+      for (const id of data.dropped) here.set(id, Infinity);
+      const readNews = () => readReleases().filter(({ id, rows = 1 }) => !here.has(id) || rows > (here.get(id) ?? 0));
       tell = () => {
-        const untold = readReleases().filter(({ id }) => !here.has(id) && !told.has(id)).slice(0, MOST);
+        const untold = readNews().filter((each) => !told.has(JSON.stringify(each))).slice(0, MOST);
         if (!untold.length) return;
-        for (const { id } of untold) told.add(id);
+        for (const each of untold) told.add(JSON.stringify(each));
         setTriggerValue("kept", { releases: untold });
       };
       try {
-        const others = readReleases().filter(({ id }) => !here.has(id));
-        localStorage.setItem(KEPT, JSON.stringify([...others, ...data.releases]));
+        const others = readNews(), newer = new Set(others.map(({ id }) => id));
+        const known = data.releases.filter(({ id }) => !newer.has(id));
+        localStorage.setItem(KEPT, JSON.stringify([...others, ...known]));
       } catch { /* then a reload forgets */ }
       tell();
     },

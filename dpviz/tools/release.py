@@ -201,9 +201,11 @@ class ReleaseLedger:
         return None if total.uncounted else attacker_odds(total.epsilon, total.delta)
 
     def joined(self, other: "ReleaseLedger") -> "ReleaseLedger":
-        """Return both ledgers as one, each release once."""
-        known = {each.id for each in self.entries}
-        both = (*self.entries, *(each for each in other.entries if each.id not in known))
+        """Return both ledgers as one, each release once, for the larger number of rows that either of them states."""
+        known, rows = {each.id for each in self.entries}, {each.id: each.rows for each in other.entries}
+        # The known statement is restated. The other one can have lost on the way through several numbers of rows.
+        restated = (each.for_person(rows.get(each.id, 1)) for each in self.entries)
+        both = (*restated, *(each for each in other.entries if each.id not in known))
         return ReleaseLedger(tuple(sorted(both, key=lambda each: each.day)))
 
     def for_person(self, rows: int) -> "ReleaseLedger":

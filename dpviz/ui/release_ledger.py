@@ -108,11 +108,11 @@ class _Session:
         return ReleaseLedger(tuple(each for each in known if not self.is_own(source, each) and each.id not in answers))
 
     def join(self, ledger: ReleaseLedger) -> ReleaseLedger:
-        """Add releases from elsewhere; return the new ones."""
-        known = {each.id for each in self.ledger.entries} | self.forgotten
-        new = ReleaseLedger(tuple(each for each in ledger.entries if each.id not in known))
+        """Add releases from elsewhere; return the new ones and those that now count for more rows of a person."""
+        known = set(self.ledger.entries)
+        new = ReleaseLedger(tuple(each for each in ledger.entries if each.id not in self.forgotten))
         self.ledger = self.ledger.joined(new)
-        return new
+        return ReleaseLedger(tuple(each for each in self.ledger.entries if each not in known))
 
 
 _session = state.session_value("dpviz:ledger", _Session)

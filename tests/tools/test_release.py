@@ -203,6 +203,11 @@ def test_joined_ledgers_have_each_release_once():
     first, second = ReleaseLedger(FULL.entries[:2]), ReleaseLedger(FULL.entries[1:])
     assert set(first.joined(second).entries) == set(FULL.entries)
     assert len(first.joined(second).entries) == 3
+    # The larger number of rows counts, restated from the own statement.
+    own = entry(0.5, number=1)
+    restated = ReleaseLedger((own.for_person(4),))
+    assert ReleaseLedger((own,)).joined(restated.carried()) == restated
+    assert restated.joined(ReleaseLedger((own,))) == restated
     assert {each.origin for each in FULL.carried().entries} == {"last year's settings"}
 
 

@@ -1,7 +1,9 @@
 """Whatever a reader does, the total on screen is never less than the releases about these people, unless forgotten."""
 
 import itertools
+import math
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import settings
@@ -29,8 +31,10 @@ class SamePeople(RuleBasedStateMachine):
         self.drawn = watch(self.patch)
         self.patch.setattr(release_ledger.st, "checkbox", lambda *_, **__: True)
         self.numbers = itertools.count(1)
-        # Id -> people and ε.
+        # Id -> people and ε for one row.
         self.released = {}
+        # Id -> largest number of rows of one person that an import stated.
+        self.stated = {}
         # Contents of the browser's storage, and of a settings file.
         self.storage, self.saved = [], []
         # Session and file. The last one is the one on screen.
@@ -61,11 +65,12 @@ class SamePeople(RuleBasedStateMachine):
         """Draw the page, let the browser's script answer, and draw it again; return the words."""
         draw(self.drawn, self.here)
         told = self.drawn.told[-1]
-        known = {each["id"] for each in told["releases"]} | set(told["dropped"])
-        missing = [each for each in self.storage if each["id"] not in known]
+        known = {each["id"]: each["rows"] for each in told["releases"]} | dict.fromkeys(told["dropped"], math.inf)
+        missing = [each for each in self.storage if each["rows"] > known.get(each["id"], 0)]
         if missing:
             kept(self.tabs[-1][0], missing)
-        self.storage = [*missing, *told["releases"]]
+        newer = {each["id"] for each in missing}
+        self.storage = [*missing, *(each for each in told["releases"] if each["id"] not in newer)]
         return draw(self.drawn, self.here)
 
     @rule(file=some.sampled_from(FILES), columns=some.sampled_from(COLUMNS))
@@ -114,13 +119,20 @@ class SamePeople(RuleBasedStateMachine):
             press(self.drawn, "Count them here, too")
 
     @precondition(lambda self: self.here)
-    @rule()
-    def save_settings(self):
-        self.saved = write_release_ledger(release_ledger.get_ledger(self.here))
+    @rule(rows=some.sampled_from([1, 4]))
+    def save_settings(self, rows):
+        here = replace(self.here, dataset=replace(self.here.dataset, rows_per_person=rows))
+        self.saved = write_release_ledger(release_ledger.get_ledger(here))
 
     @rule()
     def import_settings(self):
         release_ledger.take_imported(read_release_ledger(self.saved))
+        # Without a file, the browser receives nothing, and a reload forgets the import.
+        if self.here:
+            forgotten = release_ledger._session().forgotten
+            for each in self.saved:
+                if each["id"] not in forgotten:
+                    self.stated[each["id"]] = max(each["rows"], self.stated.get(each["id"], 1))
 
     @precondition(lambda self: self.here)
     @rule()
@@ -130,6 +142,7 @@ class SamePeople(RuleBasedStateMachine):
         release_ledger._forget()
         for each in entries:
             self.released.pop(each.id, None)
+            self.stated.pop(each.id, None)
         assert not entries or release_ledger.FORGOTTEN in self.see()
 
     @invariant()
@@ -137,7 +150,11 @@ class SamePeople(RuleBasedStateMachine):
         if not self.here:
             return
         words = self.see()
-        spent = sum(epsilon for people, epsilon in self.released.values() if people == self.people)
+        spent = sum(
+            epsilon * self.stated.get(id_, 1)
+            for id_, (people, epsilon) in self.released.items()
+            if people == self.people
+        )
         shown = [float(each) for label in self.drawn.popover for each in re.findall("ε = ([0-9.]+) in all", label)]
         assert sum(shown) >= spent
         assert not (self.released and self.storage and release_ledger.NOTHING in words)
