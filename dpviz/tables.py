@@ -48,7 +48,7 @@ class ResultTable:
         """Raise TablesError for a row that does not fit the columns, and for a number that is not finite."""
         keys = [column.key for column in self.columns]
         if not keys or len(set(keys)) != len(keys):
-            raise TablesError(f"Table {self.id!r} needs at least one column, each with its own key, got {keys}.")
+            raise TablesError(f"Table {self.id!r} needs at least one column, each with its own key, got {keys}")
         for number, row in enumerate(self.rows, start=1):
             if set(row) != set(keys):
                 odd = sorted(set(row) ^ set(keys))

@@ -15,11 +15,11 @@ from benchmarks.papers.page import render_table
 from docs.building.gallery import Picture
 from docs.building.reference import PLACES
 from dpviz.stories.glossary import GLOSSARY, pieces
+from dpviz.stories.label import least
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import number
 from dpviz.stories.teaching import Formula, Misreading, Paper, known, used
 from dpviz.tables import Cell, Report, ResultTable, read_tables
-from dpviz.tools.audit.table import least
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 # Columns on a method's page.

@@ -310,8 +310,8 @@ def test_values_are_compared_as_python_s_own(value):
 @pytest.mark.parametrize(
     ("records", "value", "said"),
     [
-        (FRAME, {}, "A part had 0 columns"),
-        (FRAME, {"region": "north", "year": 2020}, "A part had 2 columns"),
+        (FRAME, {}, "one column, got 0"),
+        (FRAME, {"region": "north", "year": 2020}, "one column, got 2"),
         (FRAME, {"country": "x"}, "no column 'country'; there are x, y, region, year"),
         (FRAME, {"x": 0.5}, "x was 0.5, but a part's value must be text or a whole number"),
         (FRAME, {"region": None}, "region was None"),

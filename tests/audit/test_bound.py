@@ -217,16 +217,16 @@ def test_data_sets_that_are_no_neighbors_are_refused_whatever_their_order(data):
 
 
 def test_data_sets_of_other_features_are_refused():
-    with pytest.raises(ValueError, match="neighbour"):
+    with pytest.raises(ValueError, match="neighbor"):
         epsilon_lower_bound(laplace_count(), np.zeros((3, 2)), np.zeros((2, 3)), n_runs=20, rng=rng())
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_runs": 10}, "n_runs was 10"),
-        ({"delta": 1.0}, "delta was"),
-        ({"confidence": 1.0}, "confidence was"),
+        ({"n_runs": 10}, "n_runs must be .*got 10"),
+        ({"delta": 1.0}, "delta must be"),
+        ({"confidence": 1.0}, "confidence must be"),
     ],
 )
 def test_bad_input_is_refused(options, words):

@@ -28,7 +28,7 @@ def test_odds_of_a_huge_epsilon_are_certain():
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan])
 def test_a_budget_needs_epsilon(epsilon):
-    with pytest.raises(ValueError, match="must be > 0"):
+    with pytest.raises(ValueError, match="must be above 0"):
         Budget(epsilon)
 
 
@@ -44,7 +44,7 @@ def test_a_budget_may_be_infinite():
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(-0.1, 0.0), (math.nan, 0.0), (1.0, -0.1), (1.0, 1.1), (1.0, math.nan)])
 def test_a_claim_needs_numbers_that_mean_something(epsilon, delta):
-    with pytest.raises(ValueError, match="epsilon must be >= 0"):
+    with pytest.raises(ValueError, match="epsilon of at least 0"):
         Claim(epsilon, delta, Adjacency.ADD_REMOVE, "nowhere")
 
 

@@ -118,7 +118,7 @@ def test_subsample_is_without_replacement():
         ({"name": "blobs", "n": 10**400}, "but blobs has from 0 to 1000000"),
         ({"name": "blobs", "n": 2.0}, "n must be a whole number, got 2.0"),
         ({"name": "blobs", "n": True}, "n must be a whole number, got True"),
-        ({"name": "blobs", "seed": -1}, "seed must be .*got negative"),
+        ({"name": "blobs", "seed": -1}, "seed must be .*got -1"),
         ({"name": "blobs", "seed": "0"}, "seed must be .*got '0'"),
         ({"name": "blobs", "n": 1_000_000, "n_features": 50}, "Lower n to 200000"),
         ({"name": "null", "n": 1_000_000, "n_features": 50}, "Lower n to 200000"),

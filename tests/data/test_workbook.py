@@ -264,10 +264,10 @@ def test_every_sheet_of_another_program_is_found_by_its_name(sheets):
     [
         (archive({"word/document.xml": "<a/>"}), "was a Word document"),
         (workbook(HEAD), "header but no records"),
-        (workbook(""), "'Sheet1' was empty"),
+        (workbook(""), "'Sheet1' is empty"),
         (workbook(states=()), "no sheet with cells"),
         (workbook(HEAD)[:-30], "damaged"),
-        (workbook(**{"xl__worksheets__sheet1.xml": "<a>"}), "damaged|was empty"),
+        (workbook(**{"xl__worksheets__sheet1.xml": "<a>"}), "damaged|is empty"),
         (workbook('<row><c t="s"><v>7</v></c></row>'), "damaged"),
         (workbook('<row><c t="s"><v>-1</v></c></row>'), "damaged"),
         (workbook('<row><c r="11"><v>1</v></c></row>'), "damaged"),

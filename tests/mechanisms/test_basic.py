@@ -247,8 +247,8 @@ def test_the_ends_of_the_uniform_choose_a_possible_candidate(u):
         ([0.0, math.nan], 1.0, 1.0, "NaN"),
         ([0.0, math.inf], 1.0, 1.0, r"\+inf"),
         ([[0.0, 1.0], [-math.inf, -math.inf]], 1.0, 1.0, "excluded"),
-        ([], 1.0, 1.0, "m >= 1"),
-        (0.0, 1.0, 1.0, "m >= 1"),
+        ([], 1.0, 1.0, "at least 1"),
+        (0.0, 1.0, 1.0, "at least 1"),
         ([0.0], -1.0, 1.0, "epsilon"),
         ([0.0], math.nan, 1.0, "epsilon"),
         ([0.0], 1.0, 0.0, "sensitivity"),
@@ -292,7 +292,7 @@ def test_the_share_is_found_without_bias():
 
 @pytest.mark.parametrize("epsilon", [-1.0, math.nan])
 def test_no_negative_budget(epsilon):
-    with pytest.raises(ValueError, match=">= 0"):
+    with pytest.raises(ValueError, match="at least 0"):
         truth_probability(epsilon)
 
 

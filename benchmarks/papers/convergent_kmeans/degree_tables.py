@@ -160,8 +160,8 @@ def _broken(sets: Sequence[SetRuns]) -> tuple[list[str], list[str]]:
 
 def _degree_notes(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, ...]:
     """Return notes on sets with a degree outside the paper's bounds."""
-    high = [str(row["set"]) for row in rows if row["strategy"] == "past" and over(row["ours_low"], 0.80)]
-    low = [str(row["set"]) for row in rows if row["strategy"] == "future" and over(0.84, row["ours_high"])]
+    high = [str(row["set"]) for row in rows if row["strategy"] == "past" and over(row["measured_low"], 0.80)]
+    low = [str(row["set"]) for row in rows if row["strategy"] == "future" and over(0.84, row["measured_high"])]
     return (
         f"Past is above the paper's 80 % by more than chance on: {', '.join(high) or 'none'}. If Lloyd's algorithm "
         "has few solutions, hardly any start lies between two of them.",

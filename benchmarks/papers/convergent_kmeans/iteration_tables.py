@@ -23,7 +23,7 @@ def iterations_table(sets: Sequence[SetRuns]) -> ResultTable:
             "paper_past": each.records.paper.lloyd_past,
             "paper_future": each.records.paper.lloyd_future,
             **interval("measured", mean_estimate(each.lloyd)),
-            "ours_confirmed": rounded(float(each.lloyd.mean()) + 1.0),
+            "measured_confirmed": rounded(float(each.lloyd.mean()) + 1.0),
         }
         for each in sets
     ]
@@ -36,7 +36,7 @@ def iterations_table(sets: Sequence[SetRuns]) -> ResultTable:
         Column("paper_past", "Lloyd, paper's figure 9b", "iterations"),
         Column("paper_future", "Lloyd, paper's figure 10b", "iterations"),
         *interval_columns("measured", "Lloyd, ours", "iterations"),
-        Column("ours_confirmed", "Lloyd, ours, with the final check", "iterations"),
+        Column("measured_confirmed", "Lloyd, ours, with the final check", "iterations"),
     )
     notes = (
         disagreements(rows, "paper_past", "measured"),
@@ -126,7 +126,7 @@ def _first_is_nearer(rows: Sequence[Mapping[str, Cell]]) -> bool:
     def distance(key: str) -> float:
         return sum(abs(float(row[key] or 0.0) / float(row["paper_past"] or 1.0) - 1.0) for row in rows)
 
-    return distance("measured") <= distance("ours_confirmed")
+    return distance("measured") <= distance("measured_confirmed")
 
 
 def _longer_and_shorter(rows: Sequence[Mapping[str, Cell]]) -> str:
@@ -158,7 +158,7 @@ def _flatness(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, str]:
     apart = [
         place
         for place, found in places.items()
-        if any(over(one["ours_low"], other["ours_high"]) for one in found for other in found)
+        if any(over(one["measured_low"], other["measured_high"]) for one in found for other in found)
     ]
     return (
         f"The largest change of a ratio over all ε is on {widest}: from {ends[widest][0]:.2f} to "

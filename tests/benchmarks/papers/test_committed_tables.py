@@ -65,14 +65,14 @@ def test_only_another_strategys_bounds_are_empty(report):
 
 def test_the_figures_hang_together(report):
     for row in report.table("ratios").rows:
-        assert row["ours_low"] < row["measured"] < row["ours_high"]
+        assert row["measured_low"] < row["measured"] < row["measured_high"]
         assert row["confirmed_low"] < row["confirmed"] < row["confirmed_high"]
         passes = 2 if row["strategy"] == "future" else 1
         assert row["measured"] == pytest.approx(passes * row["rounds"], abs=2e-4)
     for row, lloyd in zip(report.table("ratios").rows, 2 * report.table("iterations").rows, strict=True):
         assert row["measured"] == pytest.approx(row["iterations"] / lloyd["measured"], abs=2e-4)
     for row in report.table("degree").rows:
-        assert row["ours_low"] <= row["measured"] <= row["ours_high"]
+        assert row["measured_low"] <= row["measured"] <= row["measured_high"]
         assert row["measured"] <= row["any_order"]
     for table_id in ("gap_step", "gap_total"):
         for row in report.table(table_id).rows:
@@ -104,14 +104,14 @@ def check(report, name, n_runs):
         ratio = iterations.mean() / fresh.lloyd.mean()
         # Delta method for the fresh ratio; the committed one's standard error is its interval's width over 2 x 1.96.
         error = (iterations - ratio * fresh.lloyd).std(ddof=1) / fresh.lloyd.mean() / math.sqrt(n_runs)
-        committed = (row["ours_high"] - row["ours_low"]) / (2 * 1.96)
+        committed = (row["measured_high"] - row["measured_low"]) / (2 * 1.96)
         tolerance = 6 * math.hypot(error, committed)
         assert abs(ratio - row["measured"]) < tolerance, (row["strategy"], ratio, row["measured"])
         # The power: a future round counted once, or a past round twice, is outside.
         wrong = ratio / 2 if row["strategy"] == "future" else 2 * ratio
         assert abs(wrong - row["measured"]) > tolerance
     error = fresh.lloyd.std(ddof=1) / math.sqrt(n_runs)
-    committed = (lloyd["ours_high"] - lloyd["ours_low"]) / (2 * 1.96)
+    committed = (lloyd["measured_high"] - lloyd["measured_low"]) / (2 * 1.96)
     assert abs(fresh.lloyd.mean() - lloyd["measured"]) < 6 * math.hypot(error, committed)
 
 

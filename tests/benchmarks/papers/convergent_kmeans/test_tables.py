@@ -42,8 +42,8 @@ def toy():
 def test_lloyds_iterations(toy):
     (row,) = iterations_table([toy]).rows
     assert (row["n"], row["d"], row["k"], row["paper_past"], row["paper_future"]) == (64, 2, 2, 5.0, 5.1)
-    assert (row["measured"], row["ours_confirmed"]) == (5.0, 6.0)
-    assert row["ours_high"] == pytest.approx(5 + 3.18245 * math.sqrt(2 / 3 / 4), abs=1e-4)  # Student's t, 3 degrees
+    assert (row["measured"], row["measured_confirmed"]) == (5.0, 6.0)
+    assert row["measured_high"] == pytest.approx(5 + 3.18245 * math.sqrt(2 / 3 / 4), abs=1e-4)  # Student's t, 3 degrees
     assert any("Toy is a toy." in note for note in iterations_table([toy]).notes)
     assert any("the first way of counting is nearer" in note for note in iterations_table([toy]).notes)
 
@@ -84,10 +84,10 @@ def test_the_ratio_by_epsilon(toy):
 
 def test_where_the_paper_is_outside_is_said():
     rows = [
-        {"set": "A", "paper": 1.0, "ours_low": 0.9, "ours_high": 1.1},
-        {"set": "B", "paper": 1.0, "ours_low": 1.01, "ours_high": 1.1},
-        {"set": "C", "paper": 1.0, "ours_low": 0.9, "ours_high": 0.99},
-        {"set": "D", "paper": 1.0, "ours_low": None, "ours_high": None},
+        {"set": "A", "paper": 1.0, "measured_low": 0.9, "measured_high": 1.1},
+        {"set": "B", "paper": 1.0, "measured_low": 1.01, "measured_high": 1.1},
+        {"set": "C", "paper": 1.0, "measured_low": 0.9, "measured_high": 0.99},
+        {"set": "D", "paper": 1.0, "measured_low": None, "measured_high": None},
     ]
     assert "interval on: B, C. Its" in disagreements(rows, "paper", "measured")
     assert "interval on: none. Its" in disagreements(rows[:1], "paper", "measured")

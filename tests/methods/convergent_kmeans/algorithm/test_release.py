@@ -195,7 +195,7 @@ def test_more_clusters_than_records():
         ({"epsilon_counts": 0.0}, "epsilon_counts must be .*got 0"),
         ({"mode": "secret"}, "mode must be .*got 'secret'"),
         ({"start": "anywhere"}, "start must be .*got 'anywhere'"),
-        ({"orientation": "future"}, "orientation must be .*got 'future' in repaired mode"),
+        ({"orientation": "future"}, "orientation was 'future' in repaired mode"),
         ({"n_iterations": 0}, "n_iterations must be .*got 0"),
         ({"n_iterations": 2.5}, "n_iterations must be .*got 2.5"),
         ({"tolerance": -0.1}, "tolerance must be .*got -0.1"),
