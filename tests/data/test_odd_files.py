@@ -6,6 +6,8 @@ import datetime as dt
 import gzip
 import io
 import json
+import lzma
+import pickle
 import re
 
 import numpy as np
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 from pyarrow import feather
 
-from dpviz.data import TableError, read_table
+from dpviz.data import TableError, files, read_table
 from tests.data.made import archive, number_row, text_row, workbook
 
 
@@ -116,17 +118,44 @@ REFUSED = {
     "a web page": ("<html><table><tr><td>1.5</td></tr></table></html>\n", "a web page.*save its table as .xlsx"),
     "a table in a ZIP": (ZIP, "a ZIP archive without a workbook. Unpack it"),
     "a map in a ZIP": (archive({"doc.kml": "<kml/>"}), "a KMZ file"),
-    "Feather": (arrow(), "an Arrow file .* as CSV or Parquet"),
-    "SPSS": (b"$FL2@(#) SPSS DATA FILE" + bytes(40), "an SPSS file"),
-    "Stata": (b"<stata_dta><header>" + bytes(40), "a Stata file"),
-    "old Stata": (bytes([115, 2, 1, 0]) + bytes(300), "a Stata file"),
-    "SAS": (bytes(12) + b"\xc2\xea\x81\x60\xb3\x14" + bytes(300), "a SAS file"),
     "R": (gzip.compress(b"X\n\0\0\0\x03" + bytes(50)), "an R file.*write.csv"),
-    "bzip2": (bz2.compress(b"a,b\n1,2\n"), "packed as bzip2.*Unpack it"),
     "tar": (gzip.compress(bytes(257) + b"ustar" + bytes(300)), "a tar archive.*Unpack it"),
-    "RTF": (rb"{\rtf1\ansi a,b\par 1,2}", "an RTF document.*spreadsheet"),
     "ARFF": ("@RELATION iris\n@DATA\n5.1\n", "an ARFF file"),
     "records in JSON": ('[{"a": 1}, {"a": 3}]', "JSON.*Save its records as CSV"),
+}
+
+# Title of a binary format -> a file's first bytes by the format's specification, or a whole file.
+BINARY = {
+    "an old Office file (.xls, .doc) or one with a password": bytes.fromhex("d0cf11e0a1b11ae1"),
+    "an SPSS file (.sav, .por)": [b"$FL2@(#) SPSS DATA FILE", b"ASCII SPSS PORT FILE"],
+    "a Stata file (.dta)": [b"<stata_dta><header>", b"s\2\1\0"],
+    "a SAS file (.sas7bdat)": bytes(12) + b"\xc2\xea\x81\x60\xb3\x14",
+    "a SAS transport file (.xpt)": b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!",
+    "an Arrow file (Feather)": arrow(),
+    "an ORC file": b"ORC\n\x0b",
+    "an Avro file": b"Obj\x01\x04\x16avro.schema",
+    "an R file (.rds, .RData)": b"RDX3\nX\n\0\0\0\x03",
+    "an SQLite database": b"SQLite format 3\0",
+    "an Access database": b"\0\1\0\0Standard ACE DB\0",
+    "an HDF5 file": b"\x89HDF\r\n\x1a\n",
+    "a MATLAB file (.mat)": b"MATLAB 5.0 MAT-file, Platform: GLNXA64",
+    # Classic, with 64-bit offsets, and with 64-bit data.
+    "a NetCDF file": [b"CDF\x01", b"CDF\x02", b"CDF\x05"],
+    "a shapefile": (9994).to_bytes(4, "big"),
+    "a NumPy array": b"\x93NUMPY\x01\x00v\x00{'descr': '<f8'",
+    "a Python pickle": [pickle.dumps([1.5], protocol) for protocol in (4, 5)],
+    "a tar archive": bytes(257) + b"ustar",
+    "packed as bzip2": bz2.compress(b"a,b\n1,2\n"),
+    "packed as xz": lzma.compress(b"a,b\n1,2\n"),
+    "packed as Zstandard": (0xFD2FB528).to_bytes(4, "little"),
+    "packed as 7z": bytes.fromhex("377abcaf271c0004"),
+    "packed as RAR": [b"Rar!\x1a\x07\x00", b"Rar!\x1a\x07\x01\x00"],
+    "an empty ZIP archive": archive({}),
+    "an RTF document": rb"{\rtf1\ansi",
+    "a PDF document": b"%PDF-1.7\n",
+    "a PNG image": b"\x89PNG\r\n\x1a\n",
+    "a JPEG image": b"\xff\xd8\xff\xe0\0\x10JFIF",
+    "a GIF image": [b"GIF87a", b"GIF89a"],
 }
 
 
@@ -153,6 +182,14 @@ def test_an_odd_file_is_refused_by_its_name_with_a_way_out(kind):
         read_table(io.BytesIO(bytes_of(content)))
     assert "damaged" not in str(error.value)
     assert "Error" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [each for each in files.BINARY if not each.parser], ids=lambda kind: kind.title)
+def test_the_first_bytes_of_a_binary_format_are_recognized(kind):
+    samples = BINARY[kind.title]
+    for sample in samples if isinstance(samples, list) else [samples]:
+        with pytest.raises(TableError, match=f"The file was {re.escape(kind.title)}, but"):
+            read_table(io.BytesIO(sample + bytes(300)))
 
 
 CELLS = st.one_of(st.floats(-1e6, 1e6).map(lambda value: round(value, 4)), st.integers(-999, 999).map(float))
