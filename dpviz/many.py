@@ -19,7 +19,6 @@ from dpviz.audit import EpsilonBound
 from dpviz.audit.bound import FEWEST_RUNS
 from dpviz.core import (
     Adjacency,
-    AnyAlgorithm,
     Box,
     Budget,
     CentersRelease,
@@ -72,34 +71,27 @@ def methods() -> "pd.DataFrame":
 
     for problem in (*BROKEN.values(), *WRONG.values()):
         warnings.warn(problem, UserWarning, stacklevel=2)
+    (table,) = json.loads(AUDITED.read_text("utf-8"))["tables"]
+    audits = {row["key"]: row for row in reversed(table["rows"])}
     rows = []
     for name, each in ALGORITHMS.items():
-        proved, neighbors = _standing(each)
+        # The committed audit has the standing of the defaults. For a method from outside, a run on synthetic records
+        # supplies it.
+        if row := audits.get(name):
+            proved, neighbors, claimed = row["proved"] is not None, row["neighbors"], row["published"] is not None
+        else:
+            points = pairs_in(UNIT, Adjacency.ADD_REMOVE)[0].points
+            with without_charge():
+                run = each.fit(points, UNIT, params_of(name, {}, UNIT), rng=np.random.default_rng(0))
+            claim = judged(run.guarantee)
+            neighbors = claim.adjacency.value.removesuffix(" one record")
+            proved, claimed = run.guarantee.proved is not None, math.isfinite(claim.epsilon)
+        per = ", per distance" if each.audit.by_record else ""
+        neighbors = f"{neighbors}{per}" if proved or claimed else "none"
         reading = each.reading if isinstance(each, Method) else None
         paper = each.paper or (reading.papers[0].title if reading else "")
         rows.append((name, each.title, each.class_name, proved, neighbors, paper))
     return pd.DataFrame(rows, columns=["key", "title", "estimator", "proved", "neighbors", "paper"])
-
-
-def _standing(algorithm: AnyAlgorithm) -> tuple[bool, str]:
-    """Return True if a method's defaults are proved, and the neighbors of the proof or else of the claim.
-
-    The committed audit contains both. For a method from outside, a run on synthetic records supplies them.
-    """
-    (table,) = json.loads(AUDITED.read_text("utf-8"))["tables"]
-    row = next((row for row in table["rows"] if row["key"] == algorithm.name), None)
-    if row is None:
-        params = params_of(algorithm.name, {}, UNIT)
-        with without_charge():
-            points = pairs_in(UNIT, Adjacency.ADD_REMOVE)[0].points
-            run = algorithm.fit(points, UNIT, params, rng=np.random.default_rng(0))
-        claim = judged(run.guarantee)
-        neighbors = claim.adjacency.value.removesuffix(" one record")
-        proved, claimed = run.guarantee.proved is not None, math.isfinite(claim.epsilon)
-    else:
-        proved, neighbors, claimed = row["proved"] is not None, row["neighbors"], row["published"] is not None
-    per = ", per distance" if algorithm.audit.by_record else ""
-    return proved, f"{neighbors}{per}" if proved or claimed else "none"
 
 
 @dataclass(frozen=True, eq=False)

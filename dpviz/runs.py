@@ -10,11 +10,14 @@ import numpy as np
 from dpviz import notebook
 from dpviz.accounting.budgets import charge, check_rows, for_person, price_of
 from dpviz.core import (
+    FEWEST_STEPS,
     Box,
+    CentersRelease,
     Chunks,
     Event,
     FloatArray,
     Guarantee,
+    PointsRelease,
     Release,
     Result,
     Step,
@@ -29,11 +32,15 @@ from dpviz.data.table import ONE_ROW
 from dpviz.data.transforms import clipped_words, clipping, clipping_notices
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.methods import ALGORITHMS, MethodLike, find, run_class
-from dpviz.plots import Scene
+from dpviz.plots import RELEASED, Frame, Kind, Scene
 from dpviz.stories import View, Words
+from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
+from dpviz.stories.label import promise
 from dpviz.stories.method import Method, RunClass
-from dpviz.stories.released import released_scene
+from dpviz.stories.panel import cluster_names
 from dpviz.stories.run import Run
+from dpviz.stories.stage import Clock, Stage
+from dpviz.stories.view import project
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +54,8 @@ SAMPLED = 5_000
 # Numbers of Parquet that is read as a whole, 34 MB. Our choice.
 MOST_IN_MEMORY = 1 << 22
 OF_SAMPLE = "The release is of all records; pictures and costs for the curator are of a sample of them."
+# Free room around the released values if no box is known, as a share of their extent.
+_ROOM = 0.05
 SECRET = "Noise came from the operating system and is not stored: nobody can make it again."
 
 
@@ -301,7 +310,7 @@ def show(
     elif isinstance(result, PrivateEstimator):
         scene = _of_estimator(result)
     elif isinstance(result, Result):
-        scene = released_scene(result.release, result.guarantee)
+        scene = _draw_release(result.release, result.guarantee)
     else:
         raise TypeError(
             f"The picture was asked for a {type(result).__name__}. Give a run, what a method's fit returned, a fitted "
@@ -332,4 +341,51 @@ def _of_estimator(fitted: "PrivateEstimator") -> Scene:
     names = tuple(getattr(fitted, "feature_names_in_", [f"feature {i + 1}" for i in range(box.d)]))
     public = not (isinstance(fitted.bounds, str) and fitted.bounds == "data")
     words = Words(fitted.algorithm.title, box, names, ("",) * box.d, public)
-    return released_scene(fitted.release_, fitted.guarantee_, words)
+    return _draw_release(fitted.release_, fitted.guarantee_, words)
+
+
+def _draw_release(release: Release, guarantee: Guarantee, words: Words | None = None) -> Scene:
+    """Return a picture of released centers or points: the release, its promise, and the box in `words`, all public.
+
+    Without `words`, the axes end at the released values. Raises ValueError for a release of another kind.
+    """
+    if isinstance(release, CentersRelease):
+        values, name = release.centers, "center"
+    elif isinstance(release, PointsRelease):
+        values, name = release.points, "point"
+    else:
+        raise ValueError(
+            f"The release was a {type(release).__name__}, but only released centers or points are drawn by themselves. "
+            "Give the data and the parameters of the run, too."
+        )
+    known = words is not None
+    if words is None:
+        # A box around the values, at least as wide as a box must be.
+        d = values.shape[1]
+        low, high = (values.min(axis=0), values.max(axis=0)) if len(values) else (np.zeros(d), np.ones(d))
+        room = np.where(high > low, _ROOM * (high - low), 1.0)
+        room = np.maximum(room, FEWEST_STEPS * np.spacing(np.maximum(np.abs(low), np.abs(high))))
+        words = Words("", Box(low - room, high + room), tuple(f"feature {i + 1}" for i in range(d)), ("",) * d)
+    plane = project(View(), words, values[:0])
+    # One frame.
+    stage = Stage(plane, Clock(-1, ()))
+    xy = plane(words.box.to_unit(values))
+    always = stage.clock.always()
+    if name == "center":
+        layer = stage.layer("released center", Kind.MARKS, RELEASED, always, xy[None])
+    else:
+        places = xy[sample(len(xy))][None]
+        arrays: dict[str, np.ndarray] = {"xy": places, "group": np.full(places.shape[:2], NO_GROUP, dtype=np.uint8)}
+        style = {"isolate": False, "total": len(xy)}
+        layer = stage.layer("released point", Kind.POINTS, RELEASED, always, arrays, **style)
+    content = f"{len(values):,} released {name}{'' if len(values) == 1 else 's'}"
+    return Scene(
+        title=words.title,
+        alt=f"{words.title}: {content}." if words.title else f"{content}.",
+        caption=promise(guarantee),
+        x=plane.x,
+        y=plane.y,
+        layers=(*(box_layer(stage, public=words.box_public) if known else ()), layer),
+        frames=(Frame(""),),
+        group_names=cluster_names(len(values)) if name == "center" else (),
+    )

@@ -153,13 +153,26 @@ def _check_params(kind: Any, path: Path) -> None:
 
 
 def _fit(fit: Callable[..., Any], path: Path) -> Callable[..., Result[Any, Any]]:
-    """Return the file's `fit` on checked, read-only records, with a checked result."""
+    """Return the file's `fit` on checked, read-only records, with a checked, read-only result."""
 
     @wraps(fit)
     def run(points: Points, box: Box, params: Any, *, rng: np.random.Generator) -> Result[Any, Any]:
         records = frozen(as_points(points, n_features=box.d).view())
         check_params(params)
-        return _checked(_worded(fit, path)(records, box, params, rng=rng), box, path)
+        result = _worded(fit, path)(records, box, params, rng=rng)
+        if not isinstance(result, Result) or not isinstance(result.release, Release):
+            kind = type(result.release if isinstance(result, Result) else result).__name__
+            raise OwnMethodError(
+                f"{path.name}: fit must be {SIGNATURE} and return a Result with a Release, got a {kind}."
+            )
+        release = result.release
+        if isinstance(release, CentersRelease):
+            try:
+                centers = frozen(as_points(release.centers, n_features=box.d, name="centers").copy())
+            except ValueError as error:
+                raise OwnMethodError(f"{path.name}: {error}") from None
+            release = replace(release, centers=centers)
+        return replace(result, release=release, trace=tuple(result.trace), events=tuple(result.events))
 
     return run
 
@@ -200,18 +213,3 @@ def _worded(function: Callable[..., Any], path: Path) -> Callable[..., Any]:
             raise OwnMethodError(error_words(path, error)) from error
 
     return run
-
-
-def _checked(result: Any, box: Box, path: Path) -> Result[Any, Any]:
-    """Return the result with read-only arrays. Raises OwnMethodError for a result that cannot be shown."""
-    if not isinstance(result, Result) or not isinstance(result.release, Release):
-        kind = type(result.release if isinstance(result, Result) else result).__name__
-        raise OwnMethodError(f"{path.name}: fit must be {SIGNATURE} and return a Result with a Release, got a {kind}.")
-    release = result.release
-    if isinstance(release, CentersRelease):
-        try:
-            centers = frozen(as_points(release.centers, n_features=box.d, name="centers").copy())
-        except ValueError as error:
-            raise OwnMethodError(f"{path.name}: {error}") from None
-        release = replace(release, centers=centers)
-    return replace(result, release=release, trace=tuple(result.trace), events=tuple(result.events))

@@ -392,17 +392,14 @@ def _statement(title: str, guarantee: Guarantee, contents: Contents, of: str) ->
     # A claim without a limit needs no proof.
     claimed = title == "Claimed" and math.isfinite(claim.epsilon)
     words = at_most(claim.odds(length))
+    unit = "one record" if guarantee.rows == 1 else f"one person's rows, at most {guarantee.rows:,},"
     return Statement(
         title=f"{title}{of}",
         numbers=numbers_of(claim, distance),
         odds=f"{words}, if it held" if claimed else words,
-        neighbors=NEIGHBORS[claim.adjacency].replace("one record", _unit(guarantee)),
+        neighbors=NEIGHBORS[claim.adjacency].replace("one record", unit),
         reference=claim.reference,
     )
-
-
-def _unit(guarantee: Guarantee) -> str:
-    return "one record" if guarantee.rows == 1 else f"one person's rows, at most {guarantee.rows:,},"
 
 
 def _epsilon(claim: Claim, length: float) -> float:

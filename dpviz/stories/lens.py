@@ -115,19 +115,15 @@ def lens_on(average: NoisyAverage, person: FloatArray, events: tuple[Event, ...]
 
 def log_densities(average: NoisyAverage, person: FloatArray, places: Points) -> tuple[FloatArray, FloatArray]:
     """Return the logarithms of an average's density at places (n, d), box units, with a person and without her."""
-    counts, log_weights = _counts(average)
-    other = average.without(person)
-    return average.log_density(places, counts, log_weights), other.log_density(places, counts, log_weights)
-
-
-def _counts(average: NoisyAverage) -> tuple[FloatArray, FloatArray]:
-    """Return noisy counts (m,) that are equally likely between both worlds, and the logarithms of their weights."""
+    # Noisy counts (m,) that are equally likely between both worlds, and the logarithms of their weights.
     scale = average.noise.count_scale
     quantiles = (np.arange(N_COUNTS) + 0.5) / N_COUNTS - 0.5
     steps = -np.sign(quantiles) * np.log1p(-2.0 * np.abs(quantiles))
     counts = average.count - 0.5 + scale * steps
     used = counts >= max(1.0, EMPTY_SCALES * scale)
-    return counts[used], np.abs(steps[used])
+    counts, log_weights = counts[used], np.abs(steps[used])
+    other = average.without(person)
+    return average.log_density(places, counts, log_weights), other.log_density(places, counts, log_weights)
 
 
 @lru_cache(maxsize=1)

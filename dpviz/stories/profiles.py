@@ -311,6 +311,15 @@ def profile_chart(profiles: Sequence[Profile], centers: Centers, words: Words) -
         read = tuple(f"{one.name}: {spelled(each.name)} {each.text}" for one in profiles for each in one.values)
         arrays: dict[str, NDArray[np.generic]] = {"xy": xy.reshape(1, -1, 2), "group": group}
         layers.append(Layer.from_arrays("value", Kind.MARKS, CLUSTERS, arrays, size=9.0, names=read, legend=False))
+    box, place = _bounds(words), _map_axes(words)
+    # Each feature with its public bounds, in the columns' own units.
+    lane_names = []
+    for i, (feature, measure) in enumerate(zip(words.feature_names, words.own_units, strict=True)):
+        if place is not None and i in place:
+            lane_names.append(f"{WAYS[place.index(i)]} ({length_words(float(box.widths[i]), measure)})")
+        else:
+            extent = bounds_words(float(box.low[i]), float(box.high[i]), measure)
+            lane_names.append(f"{spelled(feature)} ({extent})")
     low, high = float(unit.min(initial=0.0)), float(unit.max(initial=1.0))
     # For example "cluster 1: older (71 years), south-east; about 240 people".
     legend = []
@@ -323,7 +332,7 @@ def profile_chart(profiles: Sequence[Profile], centers: Centers, words: Words) -
         + " ".join(f"{one.name}: {one.sentence}" for one in profiles),
         caption="One line for each released center; each axis runs from one public bound to the other.",
         x=Axis("", view=(low - ROOM, high + ROOM), ticks=False),
-        y=Axis("", view=(0.0, float(d)), names=tuple(reversed(_lane_names(words)))),
+        y=Axis("", view=(0.0, float(d)), names=tuple(reversed(lane_names))),
         layers=tuple(layers),
         group_names=tuple(legend),
     )
@@ -332,16 +341,3 @@ def profile_chart(profiles: Sequence[Profile], centers: Centers, words: Words) -
 def chart_height(d: int) -> int:
     """Return the height of a picture of d features, CSS pixels."""
     return max(LEAST_HEIGHT, AROUND_LANES + LANE_HEIGHT * d)
-
-
-def _lane_names(words: Words) -> tuple[str, ...]:
-    """Return each feature with its public bounds, in the columns' own units."""
-    box, place = _bounds(words), _map_axes(words)
-    names = []
-    for i, (name, unit) in enumerate(zip(words.feature_names, words.own_units, strict=True)):
-        low, high, width = float(box.low[i]), float(box.high[i]), float(box.widths[i])
-        if place is not None and i in place:
-            names.append(f"{WAYS[place.index(i)]} ({length_words(width, unit)})")
-        else:
-            names.append(f"{spelled(name)} ({bounds_words(low, high, unit)})")
-    return tuple(names)

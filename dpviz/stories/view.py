@@ -1,11 +1,13 @@
-"""Views: the two directions of d that a picture shows, or three turned ones, and their audience."""
+"""Views: the two directions of d that a picture shows, or three turned ones, their audience, and regions in them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
-from dpviz.core import AnyArray, Box, FloatArray, IntArray, Points, algebra, frozen
+from dpviz.core import AnyArray, BoolArray, Box, FloatArray, IntArray, Labels, Points, algebra, frozen
+from dpviz.core.limits import number
 from dpviz.data import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import Scale
@@ -20,6 +22,8 @@ SOLID_REACH = 0.5 * np.sqrt(3.0) + 0.02
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 # Closed path around the unit square.
 SQUARE = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
+# Largest number of classes that the description of a region names, the largest classes first.
+MOST_CLASSES = 6
 # Corners of the unit square.
 CORNERS = frozen(np.array(SQUARE[:4], dtype=np.float64))
 
@@ -366,3 +370,53 @@ def with_depth(scene: Scene, above: Scene, view: View) -> Scene:
                 depths[f"{name}{DEPTH}"] = np.ascontiguousarray(other.arrays[name][..., 1::2])
         layers.append(replace(layer, arrays={**layer.arrays, **depths}) if depths else layer)
     return replace(scene, layers=tuple(layers), solid=(float(view.yaw), float(view.pitch)))
+
+
+def find_inside(places: FloatArray, corners: FloatArray) -> BoolArray:
+    """Return a mask of the `places` (n, 2) inside a polygon (m, 2), by the parity of crossings to the right."""
+    mask = np.zeros(len(places), dtype=bool)
+    if len(corners) < 3 or not len(places):
+        return mask
+    near = ((places >= corners.min(axis=0)) & (places <= corners.max(axis=0))).all(axis=1)
+    x, y = places[near].T
+    parity = np.zeros(len(x), dtype=bool)
+    # A polygon has a few dozen edges.
+    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, 1, axis=0), strict=True):
+        if y0 != y1:
+            parity ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
+    mask[near] = parity
+    return mask
+
+
+def describe_region(
+    corners: Sequence[tuple[float, float]],
+    unit: Points,
+    words: Words,
+    view: View,
+    classes: Labels | None = None,
+    plane: Projection | None = None,
+) -> tuple[str, ...]:
+    """Describe all records (n, d), box units, inside a polygon of the picture's plane. Curator only.
+
+    `classes` (n,) are the known classes. `plane` is the picture's plane, if it is not the plain one of `view`. The
+    texts are plain, not HTML; they may contain names from a file.
+    """
+    plane = project(view, words, unit) if plane is None else plane
+    mask = find_inside(spread(unit, plane), np.asarray(corners, dtype=np.float64).reshape(-1, 2))
+    n = int(mask.sum())
+    share = f" ({number(100.0 * n / len(unit))} %)" if len(unit) else ""
+    lines = [f"Selected: {n:,} of {len(unit):,} records{share}"]
+    if n == 0:
+        return tuple(lines)
+    points, units = words.ends.from_unit(unit[mask]), words.own_units
+    for i in view.features(words.box.d) or range(min(words.box.d, 3)):
+        column, unit_name = points[:, i], f" {units[i]}" if units[i] else ""
+        low, high, mean = (number(float(value)) for value in (column.min(), column.max(), column.mean()))
+        lines.append(f"{words.feature_names[i]}: {low} to {high}{unit_name}, mean {mean}{unit_name}")
+    if classes is not None and len(classes) == len(unit):
+        names, counts = np.unique(classes[mask], return_counts=True)
+        largest = np.argsort(-counts, kind="stable")
+        sentences = [f"class {names[i] + 1}: {counts[i]:,}" for i in largest[:MOST_CLASSES]]
+        rest = len(names) - MOST_CLASSES
+        lines.append(f"Known classes: {', '.join(sentences)}{f' and {rest} more' if rest > 0 else ''}")
+    return tuple(lines)

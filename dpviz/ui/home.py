@@ -141,16 +141,12 @@ def _open_attack(page: str, attack: Attack) -> None:
     arrive(attack.picture)
 
 
-def _request(epsilon: float) -> RunRequest:
-    method = CATALOGUE[FEATURED]
-    params = method.Params(epsilon=epsilon, start_seed=START_SEED, start="private")
-    return RunRequest(method, method.run, params)
-
-
 @st.cache_resource(show_spinner=False, max_entries=64)
 def last_frame(epsilon: float) -> Scene:
     """Return the end of a run on the home page's synthetic records at a different ε, with you among them."""
-    run = run_method(_request(epsilon), opening(), NOISE)
+    method = CATALOGUE[FEATURED]
+    params = method.Params(epsilon=epsilon, start_seed=START_SEED, start="private")
+    run = run_method(RunRequest(method, method.run, params), opening(), NOISE)
     scene = still_of(run.picture())
     words = scene.stage
     # Every run has words. The picture shows what noise costs, so that no strip does.

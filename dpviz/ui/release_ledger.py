@@ -283,7 +283,20 @@ def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
         elif isinstance(run.result.release, CentersRelease | PointsRelease):
             _confirm(source, request, run, ledger)
     if shown is not None:
-        _downloads(shown)
+        entry = shown.entry
+        st.caption(
+            f"Released {entry.day}: {entry.what}, {state.plain(entry.title)}, {_total(entry)}. Fingerprint "
+            f"{entry.fingerprint[:16]}. Save it: only this session has it, and it can never be drawn again."
+        )
+        forms = (
+            ("csv", "Save table (CSV)", "text/csv", shown.table.csv),
+            ("xlsx", "Save for Excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", shown.xlsx),
+            ("json", "Save what it is (JSON)", "application/json", shown.json),
+        )
+        with st.container(horizontal=True):
+            for ending, label, kind, content in forms:
+                name = f"{shown.stem}.{ending}"
+                st.download_button(label, content, name, kind, key=f"release-file:{ending}", on_click="ignore")
 
 
 def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLedger) -> None:
@@ -347,24 +360,6 @@ def _enter(source: Source, request: RunRequest, result: Result[Release, Step]) -
     made[_settings(source, request)] = files
     for oldest in list(made)[: -runs.MAX_OWN_RELEASES]:
         del made[oldest]
-
-
-def _downloads(files: ReleaseFiles) -> None:
-    """Draw the buttons that save a release."""
-    entry = files.entry
-    st.caption(
-        f"Released {entry.day}: {entry.what}, {state.plain(entry.title)}, {_total(entry)}. Fingerprint "
-        f"{entry.fingerprint[:16]}. Save it: only this session has it, and it can never be drawn again."
-    )
-    forms = (
-        ("csv", "Save table (CSV)", "text/csv", files.table.csv),
-        ("xlsx", "Save for Excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", files.xlsx),
-        ("json", "Save what it is (JSON)", "application/json", files.json),
-    )
-    with st.container(horizontal=True):
-        for ending, label, kind, content in forms:
-            name = f"{files.stem}.{ending}"
-            st.download_button(label, content, name, kind, key=f"release-file:{ending}", on_click="ignore")
 
 
 def _take_kept() -> None:

@@ -10,9 +10,10 @@ import streamlit as st
 from dpviz.core import Knob, Release, Step
 from dpviz.plots import Scene
 from dpviz.plots.page import PictureState
-from dpviz.stories import View, inspecting
+from dpviz.stories import View
 from dpviz.stories.profiles import NO_PROFILE
 from dpviz.stories.run import PROFILES, Run
+from dpviz.stories.view import describe_region
 from dpviz.ui import controls, hiding, panel, release_ledger, stage, state
 from dpviz.ui.asking import Background, background
 from dpviz.ui.bands import LossBands
@@ -105,7 +106,7 @@ class Screen:
                     stage.KEY,
                     scene,
                     picture.packed[0],
-                    lambda region: inspecting.facts(region, run.unit, run.words, view, classes, run.plane(view)),
+                    lambda region: describe_region(region, run.unit, run.words, view, classes, run.plane(view)),
                     drawing.options(drawn=frame.source.drawn, public=frame.public),
                 )
                 numbers = self._keep(picture, pairs)

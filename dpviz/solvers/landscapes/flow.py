@@ -17,7 +17,6 @@ connected part of {p >= p(x)} that x is in: theorem 4.2 needs nothing more, and 
 the flow they follow. Newton's a_i = 1 / (1 - s_i), s_i the eigenvalues of S in that basis, are taken up to 2.
 """
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,13 +61,9 @@ def flow(
     labels: a start stops where the four cells around it agree. Start i labels the cell `own[i]`, if there are any.
     """
     if traps is None:
-        traps = _no_traps(mixture.d)
+        d = mixture.d
+        traps = Traps(*(frozen(np.empty(shape)) for shape in ((0, d), (0, d, d), 0, 0)))
     return flow_down(*mixture.code, writable(starts), traps, cells, own, FLOW_STEPS)
-
-
-@functools.lru_cache(maxsize=16)
-def _no_traps(d: int) -> Traps:
-    return Traps(*(frozen(np.empty(shape)) for shape in ((0, d), (0, d, d), 0, 0)))
 
 
 def settle(mixture: Mixture, starts: Points) -> Points:

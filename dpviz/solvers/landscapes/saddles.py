@@ -337,20 +337,14 @@ def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labe
     finest = np.ceil(np.frexp(np.einsum("nii->n", metric))[1] / 2.0)
     cells = np.floor(at * (np.sqrt(d) / MEETING * np.ldexp(1.0, finest.astype(np.intc)))[:, None])
     numbers = np.fmod(np.concatenate([cells, finest[:, None]], axis=1), 2.0**62).astype(np.int64)
-    # Overflow wraps around, which is harmless here.
-    keys = (numbers * _odd_numbers(d + 1)).sum(axis=1)
+    # Odd factors of a hash of cells: random, but the same in every run. Overflow wraps around, which is harmless here.
+    factors = 2 * np.random.default_rng(0).integers(2**62, size=d + 1, dtype=np.int64) + 1
+    keys = (numbers * factors).sum(axis=1)
     _, firsts, names = np.unique(keys, return_index=True, return_inverse=True)
     heir = np.arange(len(follows))
     heir[walks] = walks[firsts][names]
     follows[:] = heir[follows]
     return np.asarray(np.sort(firsts))
-
-
-@functools.lru_cache(maxsize=16)
-def _odd_numbers(count: int) -> Labels:
-    """Return the 64-bit factors (count,) of a hash of cells: random, but the same in every run."""
-    numbers = np.random.default_rng(0).integers(2**62, size=count, dtype=np.int64)
-    return frozen(2 * numbers + 1)
 
 
 def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:

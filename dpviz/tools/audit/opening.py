@@ -37,7 +37,7 @@ def questions() -> Iterator[AuditQuestion]:
             yield AuditQuestion(case.key, CONSTRUCTED, epsilon, RUNS, SEED)
 
 
-def found(question: AuditQuestion) -> Counted | None:
+def find_answer(question: AuditQuestion) -> Counted | None:
     """Return the answer to a question; None if the file does not have it."""
     bound = _read().get((question.key, question.epsilon))
     if bound is None or replace(question, runs=RUNS, seed=SEED, record=CONSTRUCTED) != question:

@@ -417,12 +417,12 @@ def finished(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, .
 def known(page: PageFrame, question: AuditQuestion, *, with_best: bool = True) -> Finished | None:
     """Return a finished audit from this session or from the file; None if neither has one."""
     there = _audits().get((page.source.key, question))
-    return there if there is not None or opening.found(question) is None else _opened(question, with_best)
+    return there if there is not None or opening.find_answer(question) is None else _opened(question, with_best)
 
 
 @lru_cache(maxsize=4 * len(EPSILONS))
 def _opened(question: AuditQuestion, with_best: bool) -> Finished:
-    counted = opening.found(question)
+    counted = opening.find_answer(question)
     assert counted is not None
     return _finished(against_limit(*counted, is_own=False, with_best=with_best), question.key)
 

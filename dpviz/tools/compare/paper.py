@@ -233,7 +233,13 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
     ]
     appendix: list[Block] = [Heading("Appendix")]
     if first and findings.centers:
-        appendix += [Heading(f"Centers of the picture, {findings.names[first]}"), *_centers(findings)]
+        appendix.append(Heading(f"Centers of the picture, {findings.names[first]}"))
+        if findings.profiles:
+            appendix.append(Pairs(tuple((f"Center {i}", words) for i, words in enumerate(findings.profiles, 1))))
+        for begin in range(0, len(findings.center_columns), MOST_WIDE):
+            columns = findings.center_columns[begin : begin + MOST_WIDE]
+            cells = tuple((row[0], *row[1 + begin : 1 + begin + MOST_WIDE]) for row in findings.centers)
+            appendix.append(TableBlock(("Center", *columns), cells))
     appendix += [
         *_releases(facts.ledger),
         Heading("ε against cost"),
@@ -257,19 +263,6 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
     appendix += [Heading("Methods, parameters and seeds"), Pairs((("Cost", COST), *findings.settings))]
     title = f"Decision: private clustering of {facts.title}"
     return Document(title, _subtitle(facts), tuple(blocks), (*appendix, *_again(facts)))
-
-
-def _centers(findings: Findings) -> tuple[Block, ...]:
-    """Return the centers in words and in numbers, a table for every few columns."""
-    words = Pairs(tuple((f"Center {i}", sentence) for i, sentence in enumerate(findings.profiles, 1)))
-    tables = tuple(
-        TableBlock(
-            ("Center", *findings.center_columns[begin : begin + MOST_WIDE]),
-            tuple((row[0], *row[1 + begin : 1 + begin + MOST_WIDE]) for row in findings.centers),
-        )
-        for begin in range(0, len(findings.center_columns), MOST_WIDE)
-    )
-    return (*((words,) if findings.profiles else ()), *tables)
 
 
 def public_paper(facts: PublicFacts) -> Document:

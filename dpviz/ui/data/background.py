@@ -42,20 +42,20 @@ class Background:
 
 def below(dataset: Dataset) -> Dataset:
     """Return the data set with the session's background, if its map and its bounds are public."""
-    kept: Background | None = st.session_state.get(_KEPT)
+    current: Background | None = st.session_state.get(_KEPT)
     place = dataset.place if dataset.scale is None else dataset.scale.place
-    if kept is None or place is None or dataset.projection is not None or dataset.bounds_from_data:
+    if current is None or place is None or dataset.projection is not None or dataset.bounds_from_data:
         return dataset
     box = dataset.box if dataset.scale is None else dataset.scale.before
-    return replace(dataset, ground=kept.on(place, float(box.high[place.axes[0]])))
+    return replace(dataset, ground=current.on(place, float(box.high[place.axes[0]])))
 
 
 def draw_background(*, from_data: bool, public: bool) -> None:
     """Draw the field for the background's file, or a description of the kept background and a way to remove it."""
-    kept: Background | None = st.session_state.get(_KEPT)
-    if kept is not None:
+    current: Background | None = st.session_state.get(_KEPT)
+    if current is not None:
         words, forget = st.columns([3, 1], vertical_alignment="center")
-        words.caption("A background is kept." if public else f"Background: **{state.plain(kept.name)}**")
+        words.caption("A background is kept." if public else f"Background: **{state.plain(current.name)}**")
         forget.button("Remove it", on_click=_forget, width="stretch", key="background:remove")
         if from_data:
             st.caption(NEEDS_BOUNDS)

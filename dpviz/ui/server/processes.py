@@ -103,7 +103,14 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
         at = ("localhost", 443) if host else door
         caddy = [Kept(command, partial(is_open, *at))] if shutil.which("caddy") else []
         count = "1 process" if len(apps) == 1 else f"{len(apps)} processes"
-        ready = f"{count} of the app at {address}" if caddy else _way_out(address, ports, command)
+        ready = f"{count} of the app at {address}"
+        if not caddy:
+            alone = ", ".join(f"http://localhost:{port}" for port in ports)
+            ready = (
+                f"Caddy is not installed. It keeps each reader at one process, and answers at {address}.\n"
+                f"1. Install it ({INSTALL}).\n2. Start this command again, or run beside it: {' '.join(command)}\n"
+                f"Until then each process answers by itself: {alone}"
+            )
         try:
             # The first process compiles machine code, which the others find. Readers come when all processes answer.
             _keep([apps[:1], apps[1:], caddy], ready)
@@ -121,15 +128,6 @@ def caddyfile(site: str, bind: str, ports: Sequence[int]) -> str:
     names = {HOST: site, "DPVIZ_BIND": bind, "DPVIZ_BODY": upload, "DPVIZ_PROCESSES": behind}
     names["DPVIZ_TLS"] = "" if site.startswith("http:") else "; Secure"
     return re.sub(r"\{\$(\w+):[^}]*\}", lambda name: names[name[1]], TEMPLATE.read_text("utf-8"))
-
-
-def _way_out(address: str, ports: Sequence[int], command: Sequence[str]) -> str:
-    alone = ", ".join(f"http://localhost:{port}" for port in ports)
-    return (
-        f"Caddy is not installed. It keeps each reader at one process, and answers at {address}.\n"
-        f"1. Install it ({INSTALL}).\n2. Start this command again, or run beside it: {' '.join(command)}\n"
-        f"Until then each process answers by itself: {alone}"
-    )
 
 
 def _keep(waves: Sequence[Sequence["Kept"]], ready: str) -> None:
@@ -174,7 +172,9 @@ class Kept:
             env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
             # The keyboard's interrupt means this process, which then ends all others in order.
             start_new_session=os.name == "posix",
-            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+            preexec_fn=(
+                (lambda: ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)) if sys.platform == "linux" else None
+            ),
         )
 
     def tend(self) -> None:
@@ -199,10 +199,6 @@ class Kept:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LEAVING)
                 return
-
-
-def _end_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
 
 
 def healthy(port: int) -> bool:

@@ -227,7 +227,7 @@ def test_the_page_opens_with_the_audits_of_its_first_method():
     questions = list(opening.questions())
     assert len(questions) == 2 * len(opening.EPSILONS)
     for question in questions:
-        case, bound = opening.found(question)
+        case, bound = opening.find_answer(question)
         told = against_limit(case, bound, is_own=False)
         assert bound.n_runs == opening.RUNS
         assert told.limit.epsilon == pytest.approx(question.epsilon)
@@ -239,16 +239,16 @@ def test_the_page_opens_with_the_audits_of_its_first_method():
         assert counts == [event.hits, event.other_hits]
         assert not (told.is_proved and told.is_violated)
     published = next(each for each in questions if each.epsilon == 1.0)
-    told = against_limit(*opening.found(published), is_own=False)
+    told = against_limit(*opening.find_answer(published), is_own=False)
     assert told.bound.violates(1.0, VERDICT_CONFIDENCE)
-    assert opening.found(replace(published, seed=1)) is None
-    assert opening.found(replace(published, record=3)) is None
-    assert opening.found(replace(published, runs=200)) is None
+    assert opening.find_answer(replace(published, seed=1)) is None
+    assert opening.find_answer(replace(published, record=3)) is None
+    assert opening.find_answer(replace(published, runs=200)) is None
 
 
 @pytest.mark.parametrize("question", [each for each in opening.questions() if each.epsilon == 1.0], ids=lambda q: q.key)
 def test_the_file_holds_what_the_runs_give(question):
-    _, kept = opening.found(question)
+    _, kept = opening.find_answer(question)
     _, bound = counted(np.empty((0, 2)), UNIT, question)
     assert bound.epsilon_lower == pytest.approx(kept.epsilon_lower, abs=1e-6)
     assert [(e.hits, e.other_hits) for e in bound.events] == [(e.hits, e.other_hits) for e in kept.events]

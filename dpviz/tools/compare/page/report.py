@@ -12,7 +12,6 @@ import streamlit as st
 
 from dpviz.accounting.budgets import for_person
 from dpviz.core import Box, Centers, FoundClusters, Guarantee
-from dpviz.data import Choices
 from dpviz.data.geography import METER, map_of
 from dpviz.data.table import TYPED
 from dpviz.plots import small_svg, svg
@@ -102,8 +101,8 @@ def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> Non
     The promises come from runs on stand-ins, so they do not depend on any record.
     """
     epsilon = read_at(question)
-    found = {key: promised(frame, question, key, epsilon) for key in question.entries}
-    guarantees = {key: guarantee for key, guarantee in found.items() if guarantee is not None}
+    promises = ((key, promised(frame, question, key, epsilon)) for key in question.entries)
+    guarantees = {key: guarantee for key, guarantee in promises if guarantee is not None}
     facts = facts_of(frame, question, epsilon, guarantees, query)
     buttons(paper.public_paper(facts), epsilon, "public", OPEN)
 
@@ -115,8 +114,8 @@ def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: flo
     # In this case, even the box is curator only.
     if frame.dataset.bounds_from_data:
         ends = (0.0,) * box.d, (1.0,) * box.d
-    found = _promise(TrialPart(key, epsilon, question.n_clusters, question.start_seed, 0, 1, 0), *ends)
-    return None if found is None else for_person(found, frame.dataset.rows_per_person)
+    guarantee = _promise(TrialPart(key, epsilon, question.n_clusters, question.start_seed, 0, 1, 0), *ends)
+    return None if guarantee is None else for_person(guarantee, frame.dataset.rows_per_person)
 
 
 @lru_cache(maxsize=1024)
@@ -204,7 +203,16 @@ def columns_of(frame: PageFrame) -> tuple[document.Named, str]:
         (name, bounds_words(*form.bounds_of(name), units.get(name, form.unit(name))) if public else "")
         for name in form.axes
     )
-    words = [_square(form)] if form.place is not None and public else []
+    words = []
+    if form.place is not None and public:
+        low, high = zip(*map(form.bounds_of, form.place), strict=True)
+        place, side = map_of(Box(low, high))
+        square = bounds_words(float(side.low[0]), float(side.high[0]), METER)
+        scaled = ", scaled to 0 to 1" if form.scaling == "unit" and form.projected is None else ""
+        words.append(
+            f"The features are from the square of meters around latitude {place.latitude:.5g}, longitude "
+            f"{place.longitude:.6g}: east and north {square} each{scaled}."
+        )
     if form.projected is not None:
         features = "1 feature" if form.projected == 1 else f"{form.projected} features"
         words.append(
@@ -212,16 +220,6 @@ def columns_of(frame: PageFrame) -> tuple[document.Named, str]:
             f"{len(form.axes)}, each scaled by its bounds."
         )
     return columns, " ".join(words)
-
-
-def _square(form: Choices) -> str:
-    """State the map's bounds that result from the typed bounds of latitude and longitude."""
-    low, high = zip(*(form.bounds_of(name) for name in form.place or ()), strict=True)
-    place, side = map_of(Box(low, high))
-    square = bounds_words(float(side.low[0]), float(side.high[0]), METER)
-    scaled = ", scaled to 0 to 1" if form.scaling == "unit" and form.projected is None else ""
-    middle = f"latitude {place.latitude:.5g}, longitude {place.longitude:.6g}"
-    return f"The features are from the square of meters around {middle}: east and north {square} each{scaled}."
 
 
 def _bounds(frame: PageFrame) -> document.Named:

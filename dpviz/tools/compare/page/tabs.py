@@ -188,16 +188,27 @@ def ask_k(source: Source, k: int) -> None:
 def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     """Draw the private curve of cost against k, its spending, and the button that takes its k."""
     source = frame.source
+    # All curves of these people, regardless of the columns and bounds they had then.
+    by_people: dict[Hashable, list[_Curve]] = st.session_state.setdefault(_CURVES, {})
+    curves = by_people.setdefault(source.people, [])
     st.caption(MECHANISM)
     price = float(controls.control(PRICE))
     with st.container(horizontal=True, vertical_alignment="center"):
         words = "Secret noise from the operating system." if source.own else "Noise from the page's seed."
         label = f"Draw a private curve, for ε = {number(price)}"
         if st.button(label, help=words):
-            _draw_curve(frame, question, price)
+            rng = SecretGenerator() if source.own else public_rng(question.seed + len(curves))
+            curve = private_curve(frame.dataset.points, frame.dataset.box, price, question.adjacency, rng=rng)
+            curves.append(_Curve(source.key, question.adjacency, curve))
+            if source.own:
+                names = {"what": "private curve of cost against k", "method": "k_curve", "title": "Private curve for k"}
+                names |= {"day": release_ledger.today()}
+                entry = ReleaseEntry.from_guarantee(
+                    curve.guarantee, curve.events, **names, origin="private curve for k"
+                )
+                release_ledger.add_entry(source, entry)
             # The line about releases is outside this fragment.
             state.run_again()
-        curves = _curves(source)
         here = [each for each in curves if each.key == source.key]
         # Total spending of the curves, each for the neighbors that it was drawn for.
         rows = max(source.dataset.rows_per_person, 1)
@@ -225,24 +236,3 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
         f"{ceiled(so_far + rows * at)} in all{person}. {FROM_DATA if source.dataset.bounds_from_data else ''}"
         f"{'' if source.own else TEACHING}"
     )
-
-
-def _draw_curve(frame: PageFrame, question: CompareQuestion, price: float) -> None:
-    """Draw one more curve: one more release."""
-    source, curves, data = frame.source, _curves(frame.source), frame.dataset
-    rng = SecretGenerator() if source.own else public_rng(question.seed + len(curves))
-    curve = private_curve(data.points, data.box, price, question.adjacency, rng=rng)
-    curves.append(_Curve(source.key, question.adjacency, curve))
-    if source.own:
-        names = {"what": "private curve of cost against k", "method": "k_curve", "title": "Private curve for k"}
-        day = release_ledger.today()
-        entry = ReleaseEntry.from_guarantee(
-            curve.guarantee, curve.events, **names, day=day, origin="private curve for k"
-        )
-        release_ledger.add_entry(source, entry)
-
-
-def _curves(source: Source) -> list[_Curve]:
-    """Return the curves of these people, whatever columns and bounds they had then."""
-    curves: dict[Hashable, list[_Curve]] = st.session_state.setdefault(_CURVES, {})
-    return curves.setdefault(source.people, [])

@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from dpviz.core import Box
 from dpviz.stories import View, Words
-from dpviz.stories.inspecting import facts, inside
+from dpviz.stories.view import describe_region, find_inside
 
 SQUARE = ((0.0, 0.0), (0.5, 0.0), (0.5, 0.5), (0.0, 0.5))
 
@@ -23,13 +23,13 @@ def test_a_polygon_holds_what_it_winds_around_an_odd_number_of_times(corners, se
     # The offset keeps places off the border.
     places = np.random.default_rng(seed).random((20, 2)) + 1e-7
     wanted = [winding(place, corners) % 2 == 1 for place in places]
-    assert inside(places, corners).tolist() == wanted
+    assert find_inside(places, corners).tolist() == wanted
 
 
 @pytest.mark.parametrize("corners", [np.zeros((0, 2)), np.zeros((2, 2)), np.ones((5, 2))])
 def test_no_area_holds_nothing(corners):
-    assert not inside(np.random.default_rng(0).random((9, 2)), corners).any()
-    assert inside(np.zeros((0, 2)), np.asarray(SQUARE)).shape == (0,)
+    assert not find_inside(np.random.default_rng(0).random((9, 2)), corners).any()
+    assert find_inside(np.zeros((0, 2)), np.asarray(SQUARE)).shape == (0,)
 
 
 def test_facts_are_those_of_all_records_inside():
@@ -38,7 +38,7 @@ def test_facts_are_those_of_all_records_inside():
     classes = rng.integers(0, 9, 400)
     words = Words("Set", Box((0, 0, 10), (100, 1, 20)), ("a", "b", "c"), ("mm", "", ""))
     held = (unit[:, 2] < 0.5) & (unit[:, 0] < 0.5)
-    lines = facts(SQUARE, unit, words, View(2, 0), classes)
+    lines = describe_region(SQUARE, unit, words, View(2, 0), classes)
     assert lines[0].startswith(f"Selected: {held.sum()} of 400 records (")
     values = 10 + 10 * unit[held, 2]
     assert lines[1] == f"c: {values.min():.3g} to {values.max():.3g}, mean {values.mean():.3g}"
@@ -51,5 +51,5 @@ def test_facts_are_those_of_all_records_inside():
 
 def test_nothing_selected_is_said_without_numbers_of_it():
     words = Words("Set", Box((0, 0), (1, 1)), ("a", "b"), ("", ""))
-    assert facts(SQUARE, np.full((5, 2), 0.9), words, View()) == ("Selected: 0 of 5 records (0 %)",)
-    assert facts(SQUARE, np.zeros((0, 2)), words, View()) == ("Selected: 0 of 0 records",)
+    assert describe_region(SQUARE, np.full((5, 2), 0.9), words, View()) == ("Selected: 0 of 5 records (0 %)",)
+    assert describe_region(SQUARE, np.zeros((0, 2)), words, View()) == ("Selected: 0 of 0 records",)
