@@ -173,9 +173,7 @@ def mixture(n: int, *, n_features: int, n_clusters: int, rng: np.random.Generato
     labels = _draw_labels(n, n_clusters, rng=rng_labels)
     sigmas = MIXTURE_SPREAD * SIDE / extent * functions.power(ELONGATION, np.linspace(-0.5, 0.5, d))
     points = rng_points.standard_normal((n, d)) * sigmas
-    # Uniform orthogonal matrices (k, d, d): QR of Gaussian ones, with the signs of R's diagonal undone.
-    q, diagonal = algebra.orthonormal(rng_axes.standard_normal((n_clusters, d, d)))
-    for cluster, axes in enumerate(q * np.sign(diagonal)[:, None, :]):
+    for cluster, axes in enumerate(_rotations(n_clusters, d, rng=rng_axes)):
         here = labels == cluster
         points[here] = centers[cluster] + algebra.product(points[here], axes.T)
     note = "Clusters that two features cannot show; every further feature takes its share of the budget."
@@ -420,3 +418,9 @@ def _ring_draws(n: int, *, rng: np.random.Generator) -> tuple[FloatArray, Labels
     angles = rng_angles.uniform(0.0, 2 * np.pi, size=n)
     labels = _draw_labels(n, 2, rng=rng_labels)
     return angles, labels, rng_noise.standard_normal((n, 2))
+
+
+def _rotations(n: int, d: int, *, rng: np.random.Generator) -> FloatArray:
+    """Draw `n` uniform orthogonal matrices (n, d, d): QR of Gaussian ones, with the signs of R's diagonal undone."""
+    q, diagonal = algebra.orthonormal(rng.standard_normal((n, d, d)))
+    return np.asarray(q * np.sign(diagonal)[:, None, :], dtype=np.float64)
