@@ -17,9 +17,9 @@ def test_the_iteration_ratio_is_of_the_averages():
 
 
 @pytest.mark.parametrize(("measured", "lloyds"), [([], []), ([1, 2], [1]), ([[1]], [[1]]), (3, 3), ([1, 2], [0, 0])])
-def test_an_iteration_ratio_needs_paired_runs(ours, lloyds):
+def test_an_iteration_ratio_needs_paired_runs(measured, lloyds):
     with pytest.raises(ValueError, match="iterations"):
-        iteration_ratio(ours, lloyds)
+        iteration_ratio(measured, lloyds)
 
 
 def test_a_run_counts_only_with_every_coordinate_of_every_center():
@@ -58,9 +58,9 @@ def test_the_degree_is_a_share_of_runs_whatever_the_order_of_the_runs(seed):
 
 
 @pytest.mark.parametrize(("measured", "lloyds"), [((2, 3, 2), (2, 3, 1)), ((0, 3, 2), (0, 3, 2)), ((3, 2), (3, 2))])
-def test_a_degree_needs_runs_of_one_shape(ours, lloyds):
+def test_a_degree_needs_runs_of_one_shape(measured, lloyds):
     with pytest.raises(ValueError, match=r"\(R, k, d\)"):
-        convergence_degree(np.zeros(ours), np.zeros(lloyds))
+        convergence_degree(np.zeros(measured), np.zeros(lloyds))
     with pytest.raises(ValueError, match="tolerance"):
         convergence_degree(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)), tolerance=-0.1)
 
