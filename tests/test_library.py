@@ -212,7 +212,7 @@ MISTAKES = {
         lambda: dpviz.sweep({"data": ["blobs"], "methods": ["dmp"], "epsilon": [1]}),
         "'dmp'.*Perhaps 'dpm'",
     ),
-    "no such method's file": (lambda: dpviz.audit("gone.py"), r"no file 'gone\.py'"),
+    "no such method's file": (lambda: dpviz.audit("gone.py"), r"'gone\.py' does not exist"),
     "a data set": (lambda: load("blobbs"), "Perhaps 'blobs'"),
     "a file to load": (lambda: load("mine.csv"), r"goes to `dpviz\.run`"),
     "an estimator": (lambda: dpviz.estimators.DPLlyod, "Perhaps DPLloyd"),

@@ -31,12 +31,6 @@ function placeOf(box) {
   return { middle: [box.left + radius - left, box.top + box.height - radius + below], radius };
 }
 
-/** Return the rectangle that no name may cover. @param {Box} box @returns {Rectangle} */
-export function boundsOfLens(box) {
-  const { middle: [x, y], radius } = placeOf(box);
-  return [x - radius, y - radius, x + radius, y + radius];
-}
-
 /** Paint the glass: with the person in one color, without her in the other. @param {HTMLCanvasElement} canvas @param {NonNullable<Scene["lens"]>["arrays"]["glass"]} glass @param {Theme} theme */
 function paintGlass(canvas, { data, shape: [rows, columns] }, theme) {
   [canvas.width, canvas.height] = [columns, rows];
@@ -56,6 +50,12 @@ export class Lens {
     this.canvas = make("canvas", "lens", "", { "aria-hidden": "true" });
     this.glass = make("canvas");
     parent.append(this.canvas);
+  }
+
+  /** Return the rectangle that no name may cover. @param {Box} box @returns {Rectangle} */
+  bounds(box) {
+    const { middle: [x, y], radius } = placeOf(box);
+    return [x - radius, y - radius, x + radius, y + radius];
   }
 
   /**

@@ -7,7 +7,6 @@ import { clamp, contextOf, formatCount, mix, remember } from "./kit.js";
 import { colorOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
 import { isMap } from "./live_axes.js";
 import { nameCloud } from "./live_fog.js";
-import { boundsOfLens } from "./lens.js";
 import { alphaOf, boundsOf, endsOf, isPinned, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
 
 const MOST_LABELS = 6;
@@ -294,15 +293,14 @@ function lengthOf(layer, i, { row, scale }) {
 /** The color of a name: its layer's; of people, whose color is their cluster's, that of what is secret. @param {Layer} layer @param {Theme} theme */
 const inkOf = (layer, theme) => colorOf(theme, layer, layer.role === "cluster" ? NO_GROUP : 0);
 
-/** Draw the names over a scene that `drawScene` has drawn, each at its mark, on its way too.
- *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {{scale: Scale, box: Box}} drawn */
-export function drawLabels(ctx, scene, view, { scale, box }) {
+/** Draw the names over a scene that `drawScene` has drawn, each at its mark, on its way too, and none over what is `taken`.
+ *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {{scale: Scale, box: Box, taken: Rectangle[]}} drawn */
+export function drawLabels(ctx, scene, view, { scale, box, taken: others }) {
   const small = view.phone ? 13 : 14;
   const type = Math.round(view.large * Math.max(view.large > 1 ? 16 : small, Math.round(Math.min(box.width, box.height) / 44)));
   ctx.font = `600 ${type}px ${view.theme.font}`;
   const own = { ...view, scale, type };
-  const taken = [...drawOutside(ctx, scene, view, own, box), ...nameCloud(ctx, scene, view, own, box)];
-  if (scene.lens) taken.push(boundsOfLens(box));
+  const taken = [...others, ...drawOutside(ctx, scene, view, own, box), ...nameCloud(ctx, scene, view, own, box)];
   const key = JSON.stringify([scene.hash, view.frame, view.zoom, [...view.hidden], view.width, view.height]);
   if (view.cache.labels?.key !== key) {
     const still = { ...own, row: 0, from: -1, t: 1, starts: null, glided: 1 };

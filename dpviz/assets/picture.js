@@ -12,6 +12,7 @@
 // height in the viewport, CSS pixels.
 // Colors and type come from the custom properties --dpviz-background, -text, -border, -accent and -font.
 
+/** @import { Lens } from "./lens.js" */
 /** @import { Box, Cache, Detail, Glide, Layer, Options, Packed, Scale, Scene, Size, View } from "./types.d.ts" */
 
 import { clamp, contextOf, easeInOut, listenUntil, onNextFrame, Timer } from "./kit.js";
@@ -24,7 +25,6 @@ import { tablesOf } from "./live_table.js";
 import { icon, iconButton, tableElement } from "./live_parts.js";
 import { make, setText } from "./elements.js";
 import { Hands } from "./live_hands.js";
-import { Lens } from "./lens.js";
 import { Legend } from "./live_legend.js";
 import { Tools } from "./live_tools.js";
 
@@ -57,6 +57,9 @@ const NO_SCENE = { title: "", alt: "", caption: "", hash: "", x: NO_AXIS, y: NO_
   equal: false, scrubber: false, group_names: [], pace: 0, solid: null };
 
 export class Picture {
+  /** What draws the lens of a scene that has one, in a page that may have it. @type {typeof Lens | null} */
+  static Lens = null;
+
   /** Room around the box on a stage, CSS pixels. @param {boolean | undefined} phone */
   static margins(phone) {
     return phone ? BARE : ROOMY;
@@ -496,8 +499,9 @@ export class Picture {
 
   /** Draw names and the lens over a stage's picture. @param {Scene} scene @param {View} view @param {{ scale: Scale, box: Box }} places */
   drawOver(scene, view, places) {
-    if (!this.hands.angles) drawLabels(this.ctx, scene, view, places);
-    if (scene.lens) this.lens ??= new Lens(this.picture);
+    if (scene.lens && Picture.Lens) this.lens ??= new Picture.Lens(this.picture);
+    const taken = scene.lens && this.lens ? [this.lens.bounds(places.box)] : [];
+    if (!this.hands.angles) drawLabels(this.ctx, scene, view, { ...places, taken });
     this.lens?.draw(this.ctx, scene, { ...view, ...places });
   }
 

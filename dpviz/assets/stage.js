@@ -9,10 +9,14 @@ import { lookAfterPage } from "./live_page.js";
 import { readHeader } from "./live_base.js";
 import { scrollerOf } from "./stage_parts.js";
 import { Stage } from "./stage_view.js";
+import { Lens } from "./lens.js";
+import { Picture } from "./picture.js";
 
 /** @import { Move, SentStage } from "./stages.d.ts" */
 /** @import { Given, Packed } from "./types.d.ts" */
 /** @typedef {Given<Packed>} GivenBytes */
+
+Picture.Lens = Lens; // a published page has no lens, and need not carry it
 
 const STATES = { selected: "selected", picked: "picked", region: "region", sketched: "drawn", turned: "turned",
   moved: "moved", audience: "audience", count: "count", open: "open" };

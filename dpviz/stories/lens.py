@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import qmc
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, Purpose
 from dpviz.attacks.shifts import best_guess_rate
@@ -129,7 +128,7 @@ def log_densities(average: NoisyAverage, person: FloatArray, places: Points) -> 
 @lru_cache(maxsize=1)
 def _places() -> tuple[FloatArray, FloatArray]:
     """Return places (2 n, 2) in the lens for dots of both worlds in turn, and a number from 0 to 1 for each place."""
-    drawn = qmc.Halton(3, scramble=True, rng=np.random.default_rng(0)).random(4 * N_PLACES)
+    drawn = np.random.default_rng(0).random((4 * N_PLACES, 3))
     places = 2.0 * drawn[:, :2] - 1.0
     within = np.flatnonzero((places**2).sum(axis=1) < 1.0)[: 2 * N_PLACES]
     return frozen(places[within]), frozen(drawn[within, 2])

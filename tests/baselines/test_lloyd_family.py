@@ -257,7 +257,7 @@ def test_a_start_of_records_turns_the_guarantee_off(module):
     assert _lloyd_family.GIVEN_START_CAVEAT in given.guarantee.caveats
     assert (given.guarantee.proved is None) == (module is lloyd)
     assert given.release.start is None
-    with pytest.raises(ValueError, match="must be <= n_records=3"):
+    with pytest.raises(ValueError, match="must be at most n_records=3"):
         run(module, points[:3], box, start="records")
     with pytest.raises(ValueError, match="initial_centers had 2 rows"):
         run(module, points, box, initial_centers=points[:2])

@@ -123,7 +123,7 @@ def test_given_centers_override_it_and_lloyd_has_none():
     result = run("dplloyd", points, start="private", initial_centers=points[:5])
     assert result.release.start is None
     assert result.release.start_packing is None
-    with pytest.raises(ValueError, match="start was 'private'"):
+    with pytest.raises(ValueError, match=r"start must be .*got 'private'"):
         BASELINES["lloyd"].Params(start="private")
 
 

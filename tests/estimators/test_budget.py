@@ -204,8 +204,8 @@ def test_noise_that_spends_more_than_it_says_is_refused():
     [
         ({}, "exactly one"),
         ({"epsilon": 1.0, "rho": 1.0}, "exactly one"),
-        ({"epsilon": 0.0}, "finite and > 0"),
-        ({"rho": math.inf}, "finite and > 0"),
+        ({"epsilon": 0.0}, "finite and above 0"),
+        ({"rho": math.inf}, "finite and above 0"),
         ({"epsilon": 1.0, "delta": 1.0}, r"in \[0, 1\)"),
         ({"epsilon": 1.0, "neighbors": "both"}, "add_remove, replace"),
     ],

@@ -81,7 +81,7 @@ def test_other_runs_are_begun_and_said_to_be_under_way(open_page):
 
 def test_a_quick_method_answers_in_the_first_run(open_page):
     page = open_page("audit", **QUICK)
-    assert finding(page).startswith("Kept so far: the estimated leak is about 0.9")
+    assert finding(page).startswith("Kept so far: the leak is estimated at 0.9")
     captions = " ".join(caption.value for caption in page.app.caption)
     assert "the other half test it" in captions
     # There is no file.

@@ -220,7 +220,7 @@ def test_markdown_is_written_as_the_app_shows_it() -> None:
     ("text", "said"),
     [
         ("[dmp]", "names 'dmp'"),
-        ("home = 1", "home was 1"),
+        ("home = 1", "home must be true or false, got 1"),
         ("", "names no page"),
         ("[dpm]\nstops = [0]", "stops"),
         ("[dpm]\nseeds = 5", "seeds 5"),

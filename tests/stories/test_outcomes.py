@@ -136,7 +136,7 @@ def test_each_stop_is_one_run():
     assert len(scene.frames) == len(found)
     assert not scene.eased, "runs are independent: nothing glides from one to the next"
     assert 1.5 <= 1000 / scene.pace <= 3.0, "about two a second"
-    with pytest.raises(ValueError, match="no runs"):
+    with pytest.raises(ValueError, match="at least one run"):
         outcomes.scene([], plane, WORDS)
 
 

@@ -45,7 +45,7 @@ def check_mixed(link, made):
     bad_ones = [knob for knob, value, _ in made if value is None]
     assert len(told) == len(bad_ones)
     for knob, problem in zip(bad_ones, told, strict=True):
-        assert problem.startswith(f"The link's {knob.name} was "), problem
+        assert problem.startswith(f"The link's {knob.name} must be "), problem
         assert problem.endswith(f"{knob.label} is {knob.format(knob.default)} instead."), problem
         assert len(problem) < 1_000
     for knob, value, _ in made:

@@ -409,7 +409,7 @@ def finding_of(audited: Audited, who: str = IT) -> str:
         return f"Undecided: it promised {promised}, and these runs point to {least}."
     measured = estimate(audited)
     if 0.0 < measured <= limit:
-        return f"Kept so far: the estimated leak is about {measured:.2g} of the promised {promised}."
+        return f"Kept so far: the leak is estimated at {measured:.2g} of {promised} promised."
     if bound.epsilon_lower > 0.0 and least != "0":
         return _named(who, f"promised {promised}; this attack shows at least {least}.")
     return _named(who, f"promised {promised}; this attack cannot surely tell the worlds apart.")

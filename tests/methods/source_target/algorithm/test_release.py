@@ -142,7 +142,7 @@ def test_records_outside_a_ball_of_ones_own_are_projected():
 def test_bad_input_is_named():
     points, targets = data(8)
     cases = (
-        ({"targets": np.empty((0, 2))}, "targets had no rows"),
+        ({"targets": np.empty((0, 2))}, "targets must have at least one row"),
         ({"targets": [[np.nan, 0.0]]}, "targets"),
         ({"epsilon": None}, "exactly one"),
         ({"rho": 1.0}, "exactly one"),
