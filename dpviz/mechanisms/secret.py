@@ -321,9 +321,7 @@ class SecretGenerator(np.random.Generator):
             whole, parts = np.empty(n, dtype=np.uint64), np.empty((n, 1 + DEPTH), dtype=np.uint64)
             with self._bits.lock:
                 draw(self._bits.words, whole, parts)
-                # Fair bits, 64 from each word.
-                raw = np.array([word(self._bits.words) for _ in range(-(-n // 64))], dtype="<u8")
-            signs = np.unpackbits(raw.view(np.uint8))[:n].astype(np.bool_)
+                signs = _fair_bits(self._bits.words, n)
             grid = grid_of(spread)
             # Division by a power of two does not round, or only far outside the range that matters.
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -379,6 +377,12 @@ def public_rng(seed: int) -> PublicGenerator:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed must be a whole number of at least 0, or None for secret noise, got {quoted(seed)}.")
     return PublicGenerator(np.random.default_rng(seed).bit_generator)
+
+
+def _fair_bits(words: Words, n: int) -> NDArray[np.bool_]:
+    """Return n bits, 64 from each word."""
+    raw = np.array([word(words) for _ in range(-(-n // 64))], dtype="<u8")
+    return np.unpackbits(raw.view(np.uint8))[:n].astype(np.bool_)
 
 
 def grid_of(scale: FloatArray) -> FloatArray:
