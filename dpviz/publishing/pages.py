@@ -106,10 +106,15 @@ def visit(page: str, link: Mapping[str, str], *, wait: bool = True) -> Block:
 
 
 def data_of(main: Block) -> str:
-    """Return the name of the data set on a visited method's page, or "" for any other page."""
+    """Return the name of the data set on a visited method's page, or "" for any other page.
+
+    Raises VisitError for a session's own records: a site is for everyone.
+    """
     state_of_page = main.root.session_state
     if SCREEN not in state_of_page or not isinstance(screen := state_of_page[SCREEN], MethodScreen):
         return ""
+    if screen.source.own:
+        raise VisitError("The page shows records of your own, but a site is for everyone. Name a set of the gallery.")
     return dict(screen.source.link)["data"]
 
 

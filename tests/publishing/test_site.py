@@ -27,11 +27,13 @@ from dpviz.methods import CATALOGUE
 from dpviz.plots import read_header
 from dpviz.publishing import SiteFolderError, cache_of, every_state, files, publish, source_digest
 from dpviz.publishing.files import coded, in_order
-from dpviz.publishing.pages import ABOVE, Writer, rendered, visit
-from dpviz.publishing.plan import PlanError, SitePlan, default_plan, read_plan
+from dpviz.publishing.pages import ABOVE, VisitError, Writer, rendered, visit
+from dpviz.publishing.plan import PagePlan, PlanError, SitePlan, default_plan, read_plan
 from dpviz.stories.view import Words
 from dpviz.tools.many_runs.runs import LossQuestion, loss_band
 from dpviz.tools.teaching.chapters import ORDER, records
+from dpviz.ui.data.picker import Source
+from dpviz.ui.runs import SCREEN
 from tests.publishing.conftest import shown
 
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({publishing.EXTRA})); "
@@ -112,6 +114,33 @@ def test_without_public_records_no_byte_of_the_curators_is_in_any_file(public: P
     assert exact(public) == (0, 0, False, False)
     rows, _, *secret = exact(whole)
     assert (rows, *secret) == (500, True, True), "the search finds what is there"
+
+
+@pytest.mark.parametrize("own", ["upload", "upload:0123abcd", "draw"])
+@pytest.mark.parametrize("table", ['data = "{}"', 'data = ["blobs", "{}"]', 'link = {{ data = "{}" }}'])
+def test_a_plan_refuses_own_records(tmp_path: Path, own: str, table: str) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[dpm]\n" + table.format(own), "utf-8")
+    with pytest.raises(PlanError, match=f"had data '{own}', but it takes one of blobs"):
+        read_plan(plan)
+
+
+def test_a_page_with_own_records_is_never_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show an own file in the visited session. Without the check, the site's cache gets the page."""
+    state = next(
+        every_state(PagePlan("dpm", "dpm", "DPM", {"data": "blobs"}, ("public",), knob="epsilon", stops=("1",)))
+    )
+    main = visit(state.page, dict(state.link))
+    held = main.root.session_state
+    held[SCREEN] = replace(held[SCREEN], source=replace(held[SCREEN].source, uploaded=True))
+    monkeypatch.setattr(publishing, "visit", lambda *_: main)
+    monkeypatch.setattr(publishing, "bands_of", lambda *_: [])
+    with pytest.raises(VisitError, match="records of your own"):
+        publishing.make([state], tmp_path, ["dpm"])
+    assert not (tmp_path / state.key()).exists()
+    monkeypatch.setattr(Source, "own", False)
+    publishing.make([state], tmp_path, ["dpm"])
+    assert (tmp_path / state.key()).exists(), "the check alone refuses it"
 
 
 def test_what_was_made_is_not_made_again_and_what_is_missing_is(whole: Path) -> None:
