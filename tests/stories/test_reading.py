@@ -98,7 +98,7 @@ def test_kmeans_degrees_are_the_committed_ones():
     found = [row for row in rows("convergent_kmeans", "degree") if row["strategy"] == "past"]
     past = {row["set"]: round(100 * row["measured"]) for row in found}
     said = why("convergent_kmeans", "It converges like")
-    assert f"between {past['S1']} in 100 runs (S1) and {past['House']} in 100 (House)" in said
+    assert f"between {past['S1']} in 100 runs (S1) and {past['House']} in 100 runs (House)" in said
     assert past["S1"] == min(past.values())
     assert past["House"] == max(past.values())
 
@@ -131,7 +131,7 @@ def test_moons_agreement_is_the_committed_one():
     assert row["passes"] == 10
     said = why("morse", "Two moons")
     assert f"is {row['after']:.2f} on average" in said
-    assert f"between {row['lower']:.2f} and {row['upper']:.2f}; the paper shows {row['paper']:g}" in said
+    assert f"between {row['lower']:.2f} and {row['upper']:.2f}. The paper shows {row['paper']:g}" in said
 
 
 def test_morse_noises_are_those_of_the_formulas():
@@ -146,11 +146,11 @@ def test_morse_noises_are_those_of_the_formulas():
 def test_laplace_shares_are_those_of_the_law():
     # Releases in 100 within the mean length, Gamma(2).
     inside = round(100 * gammainc(2, 2))
-    assert f"{inside} in 100 releases fall inside, {100 - inside} outside" in why("nd_laplace", "The circle")
+    assert f"{inside} in 100 releases fall inside, and {100 - inside} fall outside" in why("nd_laplace", "The person")
     bound = 100 / (1 + math.e)
     average = 100 * (1 - float(laplace_total_variation(1.0, 1.0, 2))) / 2
-    said = why("nd_laplace", "The attacker errs")
-    assert f"it is {bound:.0f} in 100; on average over releases the attacker errs {average:.0f} times" in said
+    said = why("nd_laplace", "The error formula")
+    assert f"it is {bound:.0f} in 100. On average over releases, the attacker errs {average:.0f} times" in said
 
 
 def test_source_target_gaps_are_the_committed_ones():
@@ -161,4 +161,4 @@ def test_source_target_gaps_are_the_committed_ones():
     }
     assert closed["NAS"] <= 0.05
     assert 0.4 < closed["NNA"] < 0.6
-    assert "closes none of the gap to no privacy, NNA about half" in why("source_target", "NAS averages")
+    assert "closes none of the gap to no privacy, and NNA closes about half" in why("source_target", "NAS averages")

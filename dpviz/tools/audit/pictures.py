@@ -61,15 +61,15 @@ def percent(confidence: float) -> str:
 
 TERMS = (
     ("World", "One of two data sets that differ in one record. The method runs many times on each."),
-    ("Statistic", "A number made of what is published. Half of the runs choose the most telling one."),
-    ("Event", "The statistic lies beyond a threshold. The other half of the runs count how often, in each world."),
+    ("Statistic", "A number computed from published values. Half of the runs choose the most informative statistic."),
+    ("Event", "The statistic is beyond a threshold. The other half of the runs count how often this happens in each world."),
     (
         "Measured ε",
-        f"The least ε that fits the counts, with {percent(CONFIDENCE)} confidence. The true one may be any larger.",
+        f"The smallest ε that fits the counts, with {percent(CONFIDENCE)} confidence. The true ε may be much larger.",
     ),
     *meant("violation"),
-    ("Undecided", "So few runs could not have refuted the promise, whatever they had shown."),
-    ("Ceiling", "The most that so many runs can show. Worlds that never look alike reach it."),
+    ("Undecided", "With so few runs, no result could have refuted the promise."),
+    ("Ceiling", "The largest ε that this number of runs can show. Worlds that never look alike reach it."),
 )
 
 
