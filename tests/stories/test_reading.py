@@ -129,7 +129,7 @@ def test_moons_agreement_is_the_committed_one():
         if row["epsilon"] == 1.0 and row["components"] == 8 and row["variant"].startswith("The paper's")
     ]
     assert row["passes"] == 10
-    said = why("morse", "Two moons")
+    said = why("morse", "The paper's picture")
     assert f"is {row['after']:.2f} on average" in said
     assert f"between {row['lower']:.2f} and {row['upper']:.2f}. The paper shows {row['paper']:g}" in said
 

@@ -71,7 +71,7 @@ TERMS = (
     ),
     ("Band", "The middle 90 % of runs. They differ in their noise alone."),
     ("Solid", "Proved for the neighbors that “What may be compared?” names: only these lines compare like with like."),
-    ("Dashed", "Not proved, or proved for other neighbors: beside the others, not against."),
+    ("Dashed", "Not proved, or proved for different neighbors, so not comparable with the other methods."),
     ("Per distance", "An ε that hides where one is among near places, not that one takes part. It has its own axes."),
     ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),
 )
