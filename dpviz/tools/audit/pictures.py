@@ -62,7 +62,10 @@ def percent(confidence: float) -> str:
 TERMS = (
     ("World", "One of two data sets that differ in one record. The method runs many times on each."),
     ("Statistic", "A number computed from published values. Half of the runs choose the most informative statistic."),
-    ("Event", "The statistic is beyond a threshold. The other half of the runs count how often this happens in each world."),
+    (
+        "Event",
+        "The statistic is beyond a threshold. The other half of the runs count how often this happens in each world.",
+    ),
     (
         "Measured ε",
         f"The smallest ε that fits the counts, with {percent(CONFIDENCE)} confidence. The true ε may be much larger.",
