@@ -23,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DIGITS = 6
 
 
-def questions(page: str = "") -> LossBands:
-    """Return the question for a page's bands, by default the first page's: requests, source, noise, slider values."""
+def questions(page: str) -> LossBands:
+    """Return the question for a page's bands: requests, source, noise, slider values."""
     asked = []
 
     def offered(question: LossBands) -> None:
@@ -33,8 +33,7 @@ def questions(page: str = "") -> LossBands:
 
     with patch.object(LossBands, "offered", offered):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
-        if page:
-            app.switch_page(f"pages/{page}.py")
+        app.switch_page(f"pages/{page}.py")
         app.run()
     assert asked, f"{page} asks for no bands."
     return asked[-1]

@@ -192,9 +192,3 @@ def test_a_link_with_an_epsilon_of_its_own_shares_the_bands_of_the_others(proces
     offered(values=(*VALUES[:2], 3.3, VALUES[2])).ask(1.0)
     assert process.asked[0] == process.asked[1]
     assert hash(process.asked[0].arguments) == hash(process.asked[1].arguments)
-
-
-def test_home_opens_with_the_run_of_k_means_own_page():
-    """Whoever goes from one to the other sees the same numbers, and the same band."""
-    home, page = questions(), questions("convergent_kmeans")
-    assert (home.page, home.noise, home.values) == (page.page, page.noise, page.values)
