@@ -162,7 +162,9 @@ def last_frame(epsilon: float) -> Scene:
         "you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=named
     )
     layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
-    return replace(scene, layers=layers, stage=replace(words, lede="", strip=None, loss=None), lens=lens)
+    alt = f"{scene.alt} A lens on you: {100 * lens.rate:.0f} of 100 attackers guess right if you took part."
+    stage = replace(words, lede="", strip=None, loss=None)
+    return replace(scene, alt=alt, layers=layers, stage=stage, lens=lens)
 
 
 # Thumbnails.

@@ -110,7 +110,7 @@ def test_a_value_that_no_link_may_have_is_refused_in_a_file_too(open_page):
     page.app.session_state["dpviz:query-origin"] = "file"
     page.run()
     for name in ("epsilon", "calibration", "t"):
-        (said,) = [warning for warning in page.warnings if f"{name} was" in warning]
+        (said,) = [warning for warning in page.warnings if f"{name} must be" in warning]
         assert said.startswith("The file's")
     assert page.hash == open_page(DPM).hash
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.core import attacker_odds
 from dpviz.methods import CATALOGUE
 from dpviz.ui import home
 from tests.pages.conftest import ROOT, split
@@ -66,3 +67,11 @@ def test_attack_opens_its_page_without_drawing_pictures_again(opened, monkeypatc
     assert app.title[0].value == CATALOGUE[page].title
     knob, opened = home.ATTACKS[page].link
     assert app.session_state["dpviz:knobs"].values[knob] == opened
+
+
+def test_attackers_guess_better_with_more_epsilon_but_within_its_limit():
+    rates = {epsilon: home.last_frame(epsilon).lens.rate for epsilon in (0.1, 1.0, 10.0)}
+    assert list(rates.values()) == sorted(rates.values())
+    assert all(0.5 < rate < attacker_odds(epsilon) for epsilon, rate in rates.items())
+    assert rates[0.1] < 0.52 < 0.55 < rates[1.0] < 0.6 < 0.9 < rates[10.0]
+    assert home.last_frame(1.0).public().lens is None

@@ -100,7 +100,7 @@ def test_a_pair_is_this_pages_own(open_page):
     page.app.switch_page(f"pages/{FIRST}.py")
     page.run()
     assert page.query["data"] == "blobs"
-    assert any("data was 'synthetic_2'" in text for text in open_page(FIRST, data="synthetic_2").warnings)
+    assert any("got 'synthetic_2'" in text for text in open_page(FIRST, data="synthetic_2").warnings)
 
 
 def test_a_click_on_a_record_looks_at_it(open_page, monkeypatch):
