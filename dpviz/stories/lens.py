@@ -13,7 +13,7 @@ import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, Purpose
 from dpviz.attacks.shifts import best_guess_rate
-from dpviz.core import BoolArray, Event, FloatArray, Points, frozen
+from dpviz.core import BoolArray, Confidential, Event, FloatArray, Points, frozen
 from dpviz.plots.scene import Lens
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES
 from dpviz.stories.ensemble import SumNoise
@@ -35,7 +35,8 @@ def person_shifts(events: tuple[Event, ...], person: FloatArray) -> Iterator[flo
     """Yield the shift of each noisy value of a run that one record moves, in scales of its noise.
 
     `person` (d,) are the record's coordinates, box units. Centered sums move by its distance from the middle of the
-    box, and all other values by their sensitivity. Raises TypeError for noise that is not Laplace's.
+    box, and all other values by their sensitivity. The scales are those of this run: if a noisy number of records
+    chose them, the shifts are those of a run with that number. Raises TypeError for noise that is not Laplace's.
     """
     for event in events:
         # A record is in one part, and the noise of all parts has the same scales.
@@ -49,8 +50,8 @@ def person_shifts(events: tuple[Event, ...], person: FloatArray) -> Iterator[flo
                 yield from [leaf.sensitivity / leaf.scale] * leaf.n_coordinates
 
 
-@dataclass(frozen=True, slots=True)
-class NoisyAverage:
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyAverage(Confidential):
     """The noisy average of one cluster in one world: a noisy sum from the box's middle over a noisy count.
 
     A noisy count below the smallest that is used releases no average. All values are exact. Curator only.

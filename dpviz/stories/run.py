@@ -333,7 +333,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         del view
         return None, None
 
-    def lens(self, record: int) -> Lens | None:
+    def nonprivate_lens(self, record: int) -> Lens | None:
         """Return the lens on a record, by its index, or None if the method has none. Curator of a teaching run only."""
         del record
         return None

@@ -15,7 +15,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
-from dpviz.plots import SECRET, Kind, Layer, Scene, pack, svg
+from dpviz.plots import SECRET, Audience, Kind, Layer, Scene, pack, svg
 from dpviz.plots.svg import thumbnail
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.stories import View
@@ -152,17 +152,16 @@ def last_frame(epsilon: float) -> Scene:
     # Every run has words. The picture shows what noise costs, so that no strip does.
     assert words is not None
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
-    lens = run.lens(you)
+    lens = run.nonprivate_lens(you)
     # The featured method has one.
     assert lens is not None
     # A ring around one person, which grows as an attacker learns more. The attacker looks at nobody else.
     size = 12.0 + 20.0 * (lens.rate - 0.5)
-    named = f"you, one of {len(run.unit):,} people"
-    ring = Layer.from_arrays(
-        "you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size, label=named
-    )
-    layers = (*(replace(each, legend=False) if each.kind is Kind.POINTS else each for each in scene.layers), ring)
-    alt = f"{scene.alt} A lens on you: {100 * lens.rate:.0f} of 100 attackers guess right if you took part."
+    ring = Layer.from_arrays("you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size)
+    # Only what is released, and you, have a name: names of other marks would fill the picture.
+    others = (replace(each, legend=each.audience is Audience.RELEASED) for each in scene.layers)
+    layers = (*others, ring)
+    alt = f"{scene.alt} A lens on you: {100 * lens.rate:.0f} of 100 attackers guess right whether you took part."
     stage = replace(words, lede="", strip=None, loss=None)
     return replace(scene, alt=alt, layers=layers, stage=stage, lens=lens)
 

@@ -96,7 +96,7 @@ def test_shifts_of_a_corner_spend_all_of_epsilon(run):
 
 
 def test_rate_is_below_the_guarantee(run):
-    shown = run.lens(0)
+    shown = run.nonprivate_lens(0)
     assert 0.5 < shown.rate < attacker_odds(4.0)
     sure = np.abs(shown.glass.astype(float) - lens.UNDECIDED).max() / lens.SURE
     assert sure <= math.tanh(2.0) + 0.5 / lens.SURE, "e to the epsilon bounds the color"
@@ -104,15 +104,16 @@ def test_rate_is_below_the_guarantee(run):
 
 def test_pull_has_a_fixed_length(run):
     for record in (0, 5, 250):
-        assert math.isclose(np.linalg.norm(np.diff(run.lens(record).ends, axis=0)), lens.PULL)
+        assert math.isclose(np.linalg.norm(np.diff(run.nonprivate_lens(record).ends, axis=0)), lens.PULL)
 
 
 def test_lens_is_for_the_curator_only(run):
-    scene = replace(run.picture(), lens=run.lens(0))
+    scene = replace(run.picture(), lens=run.nonprivate_lens(0))
     assert "lens" in read_header(pack(scene))
     assert "lens" not in read_header(pack(scene.public()))
     assert pack(scene.public()) == pack(run.picture().public())
     assert str(scene.lens.radius) not in repr(scene.lens)
+    assert "60" not in repr(AVERAGE), "an exact count"
 
 
 def test_three_features_have_no_lens():

@@ -224,7 +224,7 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         exact = (last.nonprivate_counts, last.nonprivate_mean, last.previous_centers)
         return ensemble.of_noisy_means(self.result, self.final, *exact, seeded=seeded, teaching=self.teaching)
 
-    def lens(self, record: int) -> Lens:
+    def nonprivate_lens(self, record: int) -> Lens:
         """Return the lens on one record of two features, by its index: the average of its cluster in the last step."""
         last, person = self.steps[-1], self.unit[record]
         cluster = assign(person[None], last.previous_centers)[0]
