@@ -73,45 +73,10 @@ RELEASE_DETAILS = {
     "published": "True sums over noisy counts: each red ray hits a true sum exactly.",
 }
 
-# The headlines beside the picture, for one center and for several: the curator's, then everyone's. {centers} becomes
-# "one center" or "five centers". Most headlines end with the doubt that the guarantee leaves.
-HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
-    {
-        Placement.BLIND: ("the center is no better than a blind guess", "the centers are no better than a blind guess"),
-        Placement.DRAGGED: ("noise drags the center off its crowd", "noise drags the centers off their crowds"),
-        Placement.MISSED: ("the center misses its crowd", "the centers miss their crowds"),
-        Placement.ELSEWHERE_WORSE: (
-            "the center stands elsewhere, and serves its crowd less well",
-            "the centers stand elsewhere, and serve their crowds less well",
-        ),
-        Placement.ELSEWHERE: (
-            "the center stands elsewhere, and serves its crowd just as well",
-            "the centers stand elsewhere, and serve their crowds just as well",
-        ),
-        Placement.WOBBLING: ("the center wobbles, but finds its crowd", "the centers wobble, but find their crowds"),
-        Placement.LUCKY: (
-            "lucky noise: the center lands, but most draws this noisy would miss",
-            "lucky noise: the centers land, but most draws this noisy would miss",
-        ),
-        Placement.NEAR_UNPROTECTED: (
-            "the center lands, but almost nobody is protected",
-            "the centers land, but almost nobody is protected",
-        ),
-        Placement.EXACT_UNPROTECTED: (
-            "the center is nearly exact, but almost nobody is protected",
-            "the centers are nearly exact, but almost nobody is protected",
-        ),
-        Placement.LANDED: ("{centers} lands where it should", "{centers} land where they should"),
-    }
-)
-PUBLIC_HEADLINES: Mapping[Blur, Headline] = MappingProxyType(
-    {
-        Blur.UNKNOWN: ("{centers} is released", "{centers} are released"),
-        Blur.MOSTLY: ("this center is mostly noise", "these centers are mostly noise"),
-        Blur.SOME: ("noise blurs the center", "noise blurs the {centers}"),
-        Blur.HARDLY: ("noise hardly moves the center", "noise hardly moves the {centers}"),
-    }
-)
+# The headlines beside the picture: the curator's, then everyone's. They start as those of all methods that release
+# centers. An entry added after them replaces a headline of k-means alone.
+HEADLINES: Mapping[Placement, Headline] = MappingProxyType({**CentersRun.headlines})
+PUBLIC_HEADLINES: Mapping[Blur, Headline] = MappingProxyType({**CentersRun.public_headlines})
 COLORS = "Colors are clusters. Gray is secret, blue released, orange noise, green public."
 PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
 CAPTION = f"{COLORS} Zones may leave the box."
