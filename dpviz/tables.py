@@ -86,14 +86,14 @@ class Report:
         """Raise TablesError when two tables share an id."""
         ids = [table.id for table in self.tables]
         if len(set(ids)) != len(ids):
-            raise TablesError(f"The tables had the ids {ids}, but each needs an id of its own.")
+            raise TablesError(f"tables must have different ids, got {ids}.")
 
     def table(self, table_id: str) -> ResultTable:
         """Return the table with this id; raises KeyError."""
         for table in self.tables:
             if table.id == table_id:
                 return table
-        raise KeyError(f"There is no table {table_id!r}; there are {[table.id for table in self.tables]}.")
+        raise KeyError(f"table_id must be one of {[table.id for table in self.tables]}, got {table_id!r}.")
 
 
 def write_tables(report: Report, path: str | Path) -> None:
@@ -141,11 +141,11 @@ def read_tables(path: str | Path) -> Report:
         raise TablesError(f"The tables {name} are nested too deep to be a report. {way_out}") from None
     # Not UTF-8, not JSON, or not a report.
     except ValueError as error:
-        raise TablesError(f"The tables {name} are no report: {error}. {way_out}") from None
+        raise TablesError(f"The tables {name} are not a report: {error}. {way_out}") from None
 
 
 def _no_constant(name: str) -> None:
-    raise TablesError(f"it holds {name}, which is no number")
+    raise TablesError(f"numbers must be finite, got {name}")
 
 
 def _table(parsed: object) -> ResultTable:
@@ -153,7 +153,7 @@ def _table(parsed: object) -> ResultTable:
     rows = [_checked(row, dict, f"a row of {place}") for row in _field(parsed, "rows", list, place)]
     for key, cell in (item for row in rows for item in row.items()):
         if isinstance(cell, bool) or not isinstance(cell, str | int | float | None):
-            raise TablesError(f"cell {key!r} of {place} is {type(cell).__name__}, but must be text or a number")
+            raise TablesError(f"cell {key!r} of {place} must be text or a number, got {type(cell).__name__}")
     return ResultTable(
         id=_field(parsed, "id", str, place),
         title=_field(parsed, "title", str, place),
@@ -176,5 +176,5 @@ def _field(parsed: object, name: str, kind: type[T], place: str) -> T:
 
 def _checked(value: object, kind: type[T], what: str) -> T:
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise TablesError(f"{what} is {type(value).__name__}, but must be {kind.__name__}")
+        raise TablesError(f"{what} must be {kind.__name__}, got {type(value).__name__}")
     return value

@@ -64,7 +64,7 @@ def test_the_small_report_is_one(tmp_path):
     path.write_text(json.dumps(small()))
     report = read_tables(path)
     assert report.table("t").values("measured") == (1.5,)
-    with pytest.raises(KeyError, match="no table 'other'"):
+    with pytest.raises(KeyError, match=r"must be one of \['t'\], got 'other'"):
         report.table("other")
 
 
@@ -75,17 +75,17 @@ BAD = {
     "a list": ("[]", "the file has no 'versions'"),
     "nothing": ("null", "no 'versions'"),
     "deep": ("[" * 100_000, "nested too deep"),
-    "not finite": (json.dumps(with_table(rows=[{"set": "a", "measured": math.nan}])), "holds NaN"),
-    "infinite": (json.dumps(with_table(rows=[{"set": "a", "measured": math.inf}])), "holds Infinity"),
+    "not finite": (json.dumps(with_table(rows=[{"set": "a", "measured": math.nan}])), "must be finite, got NaN"),
+    "infinite": (json.dumps(with_table(rows=[{"set": "a", "measured": math.inf}])), "must be finite, got Infinity"),
     "overflow": (json.dumps(small()).replace("1.5", "1e999"), "must be finite"),
     "old: no tables": (json.dumps({k: v for k, v in small().items() if k != "tables"}), "the file has no 'tables'"),
     "old: no versions": (json.dumps({k: v for k, v in small().items() if k != "versions"}), "no 'versions'"),
-    "old: rows as lists": (json.dumps(with_table(rows=[["a", 1.5]])), "a row of table 't' is list"),
+    "old: rows as lists": (json.dumps(with_table(rows=[["a", 1.5]])), "a row of table 't' must be dict, got list"),
     "old: columns as text": (json.dumps(with_table(columns=["set", "measured"])), "a column of table 't' has no 'key'"),
-    "seed as text": (json.dumps(small(seed="0")), "'seed' of the file is str"),
-    "seed as truth": (json.dumps(small(seed=True)), "'seed' of the file is bool"),
-    "tables as a dict": (json.dumps(small(tables={})), "'tables' of the file is dict"),
-    "version as a number": (json.dumps(small(versions={"numpy": 2})), "'numpy' of the versions is int"),
+    "seed as text": (json.dumps(small(seed="0")), "'seed' of the file must be int, got str"),
+    "seed as truth": (json.dumps(small(seed=True)), "'seed' of the file must be int, got bool"),
+    "tables as a dict": (json.dumps(small(tables={})), "'tables' of the file must be list, got dict"),
+    "version as a number": (json.dumps(small(versions={"numpy": 2})), "'numpy' of the versions must be str, got int"),
     "a cell too many": (json.dumps(with_table(rows=[{"set": "a", "measured": 1, "x": 2}])), "differ in ['x']"),
     "a cell too few": (json.dumps(with_table(rows=[{"set": "a"}])), "differ in ['measured']"),
     "a cell that is a list": (json.dumps(with_table(rows=[{"set": "a", "measured": [1]}])), "cell 'measured'"),
@@ -95,8 +95,8 @@ BAD = {
         json.dumps(with_table(columns=[small()["tables"][0]["columns"][0]] * 2)),
         "each with its own key",
     ),
-    "a note that is a number": (json.dumps(with_table(notes=[1])), "a note of table 't' is int"),
-    "a table twice": (json.dumps(small(tables=small()["tables"] * 2)), "id of its own"),
+    "a note that is a number": (json.dumps(with_table(notes=[1])), "a note of table 't' must be str, got int"),
+    "a table twice": (json.dumps(small(tables=small()["tables"] * 2)), "different ids"),
 }
 
 

@@ -41,8 +41,8 @@ class Figure:
         found = _WIDTH.fullmatch(str(self.width))
         if found is None or not self.font_size > 0 or self.pixels < LEGEND:
             raise ValueError(
-                f"width was {self.width!r} and font_size {self.font_size}, but a figure has a width such as '3.3in' "
-                f"or '84mm', of {round(LEGEND / FONT)} times the size of its type at least."
+                f"width must be a length such as '3.3in' or '84mm', at least {round(LEGEND / FONT)} times font_size, "
+                f"and font_size must be above 0, got width {self.width!r} and font_size {self.font_size}."
             )
         self.scene.checked_frame(self.frame)
 

@@ -278,12 +278,15 @@ class Layer(Confidential):
         n_ids, n_marks = len(set(self.ids)), self.n_marks
         if self.ids and not n_ids == len(self.ids) == n_marks:
             raise ValueError(
-                f"Layer {self.name!r} named {n_ids} different things in {len(self.ids)} ids, but it has {n_marks} "
-                "marks, and each of them needs an id of its own."
+                f"ids of layer {self.name!r} must be {n_marks} different ids, one for each mark, got {len(self.ids)}, "
+                f"of which {n_ids} are different."
             )
         n_rows = max(array.shape[0] for array in self.arrays.values())
         if self.rows.ndim != 1 or self.rows.max(initial=-1) >= n_rows or self.rows.min(initial=-1) < -1:
-            raise ValueError(f"Layer {self.name!r} asked for rows outside -1..{n_rows - 1}.")
+            raise ValueError(
+                f"rows of layer {self.name!r} must have shape (n_frames,) and be from -1 to {n_rows - 1}, got shape "
+                f"{self.rows.shape}, from {self.rows.min(initial=0)} to {self.rows.max(initial=0)}."
+            )
 
     @classmethod
     def from_arrays(

@@ -165,7 +165,7 @@ def read_plan(path: Path) -> SitePlan:
         raise PlanError(f"The configuration {path} could not be read ({error.strerror}). Name a TOML file.") from None
     # The file is not UTF-8, or not TOML.
     except ValueError as error:
-        raise PlanError(f"The configuration {path} is no TOML: {error}. Correct that place.") from None
+        raise PlanError(f"The configuration {path} is not valid TOML: {error}. Correct that place.") from None
     home = tables.pop("home", True)
     if not isinstance(home, bool):
         raise PlanError(f"home must be true or false, got {home!r}.")

@@ -530,5 +530,5 @@ def no_data_cost(points: Points, box: Box, n_clusters: int) -> float:
 def drawable(points: Points, words: Words, n_clusters: int) -> Points:
     """Return the records (n, d) in box units; raises ValueError for more clusters than a picture allows."""
     if n_clusters > MOST_CLUSTERS:
-        raise ValueError(f"n_clusters was {n_clusters}, but a picture holds at most {MOST_CLUSTERS}.")
+        raise ValueError(f"n_clusters must be at most {MOST_CLUSTERS} in a picture, got {n_clusters}.")
     return unit_records(points, words.box)

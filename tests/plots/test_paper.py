@@ -38,7 +38,7 @@ def test_words_and_legend_are_left_out_where_they_are_not_wanted(scene):
 
 @pytest.mark.parametrize("width", ["", "3", 3.3, "3 miles", "-3in", "0.3in", "in"])
 def test_a_width_that_is_none_is_refused(scene, width):
-    with pytest.raises(ValueError, match="width was"):
+    with pytest.raises(ValueError, match="width must be a length"):
         Figure(scene, width)
 
 

@@ -261,7 +261,7 @@ def test_markdown_is_written_as_the_app_shows_it() -> None:
         ("[dpm]\nseeds = []", "seeds"),
         ("[dpm]\nmodes = ['best']", "modes"),
         ("[dpm]\nsecret = true", "'secret'"),
-        ("[dpm", "is no TOML"),
+        ("[dpm", "is not valid TOML"),
         ("[dpm]\nrecords_public = 'yes'", "records_public"),
     ],
 )
@@ -281,7 +281,7 @@ def test_files_that_cannot_be_used_are_named_with_the_way_out(tmp_path, capsys):
             [tmp_path / "x", "--config", gone],
             f"The configuration {gone} could not be read (No such file or directory).",
         ),
-        ([tmp_path / "x", "--config", file], f"The configuration {file} is no TOML"),
+        ([tmp_path / "x", "--config", file], f"The configuration {file} is not valid TOML"),
     ):
         assert publishing.main(list(map(str, words))) == 2
         assert capsys.readouterr().err.startswith(said)
