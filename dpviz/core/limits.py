@@ -17,7 +17,7 @@ _WITHOUT_ROUNDING = 1 - Decimal(repr(ROUNDING))
 def number(value: float, digits: int = DIGITS) -> str:
     """Write a number, rounded to `digits` significant digits (at least 3), the way a person would."""
     if not math.isfinite(value):
-        return "∞" if value > 0 else "-∞" if value < 0 else "not defined"
+        return {math.inf: "∞", -math.inf: "-∞"}.get(value, "not defined")
     if 1e-4 <= abs(value) < 999.5:
         # The same result, several times as fast: a picture contains hundreds of numbers.
         return f"{value:.{digits}g}"

@@ -451,7 +451,11 @@ def tick_text(value: float, step: float, size: float) -> str:
         return "0"
     if size >= 1e9 or step < 1e-5:
         return three_digits(value)
-    unit, suffix = (1e6, "M") if size >= 1e6 else (1e3, "k") if size >= 1e4 or step >= 1e3 else (1.0, "")
+    unit, suffix = 1.0, ""
+    if size >= 1e6:
+        unit, suffix = 1e6, "M"
+    elif size >= 1e4 or step >= 1e3:
+        unit, suffix = 1e3, "k"
     decimals = min(max(math.ceil(-math.log10(step / unit) - 1e-9), 0), 6)
     return f"{value / unit:,.{decimals}f}".replace("-", "−") + suffix
 
@@ -586,7 +590,9 @@ def _marks(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> 
     around = 2.0 * min(SIZES["mark"]["halo"], SIZES["mark"]["haloShare"] * radius + (1.0 if stroked else 0.0))
     d, halo = symbol_path(layer.symbol, radius), width + around if stroked else around
     for i, (color, mine) in enumerate(_colored(visible, theme)):
-        inside = theme.background if inked or (hollow and not stroked) else "none" if stroked else color
+        inside = "none" if stroked else color
+        if inked or (hollow and not stroked):
+            inside = theme.background
         ink = f'stroke="{color}" stroke-width="{width:.2f}" stroke-linecap="round"' if stroked or hollow else ""
         edge = f'fill="none" stroke="{theme.background}" stroke-width="{halo:.2f}"'
         yield f'<defs><g id="{key}m{i}"><path d="{d}" {edge}/>'

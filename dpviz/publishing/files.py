@@ -127,7 +127,7 @@ def write_page(
     if page.words:
         opens_at = page.stops.index(page.opens)
         control = {"label": page.label, "words": page.words, "index": opens_at, "plays": page.plays}
-    opens = slider["index"] if slider else control["index"] if control else 0
+    opens = (slider or control or {"index": 0})["index"]
     name_of_first = ASKED if page.asks else f"0.0.0.{opens}"
     first = states[name_of_first][0]
     opens_with = _write_states(data, {name: state for name, (_, state) in states.items()}, name_of_first, page)

@@ -101,12 +101,15 @@ def spending_chart(
         rect, fill = np.array([rects]), FILLS.get(purpose, FULL)
         layers.append(Layer.from_arrays(purpose, Kind.BARS, Ink(role, Audience.PUBLIC), rect, fill=fill))
     spoken_symbol = "epsilon" if symbol == "ε" else symbol
-    verb = "No limit:" if np.isinf(total) else "Adds up to" if proved else "Claimed, not established:"
+    verb = "Adds up to" if proved else "Claimed, not established:"
+    if np.isinf(total):
+        verb = "No limit:"
     first = [row for row in finite if row.column == 0]
     # Say what bar 0 pays for.
     if opening is None:
-        sizes = all(row.purpose == Purpose.SIZE.value for row in first)
-        opening = OPENING if sizes else f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE
+        opening = f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE
+        if all(row.purpose == Purpose.SIZE.value for row in first):
+            opening = OPENING
     opening = f" {opening}" if first else ""
     return Plot(
         title=f"Budget per {unit}",
@@ -162,24 +165,6 @@ def layers_of(curves: Sequence[Curve], audience: Audience) -> tuple[tuple[Layer,
             )
         )
     return tuple(bands), tuple(lines)
-
-
-def curve_chart(title: str, curves: Sequence[Curve], *, x: str, y: str, caption: str) -> Scene:
-    """Return public curves over logarithmic axes; coordinates are decimal logarithms."""
-    ends = [(np.nanmin(curve.x), np.nanmax(curve.x)) for curve in curves]
-    heights = np.concatenate([np.concatenate([curve.low, curve.middle, curve.high]) for curve in curves])
-    heights = heights[np.isfinite(heights)]
-    low, high = (float(heights.min()), float(heights.max())) if len(heights) else (0.0, 1.0)
-    pad = 0.04 * max(high - low, 0.1)
-    bands, lines = layers_of(curves, Audience.PUBLIC)
-    return Plot(
-        title=title,
-        alt=f"Line chart of {y} against {x}, for {', '.join(curve.name for curve in curves)}.",
-        caption=caption,
-        x=Axis(x, view=(min(at for at, _ in ends) - 0.03, max(at for _, at in ends) + 0.03), log=True),
-        y=Axis(y, view=(low - pad, high + pad), log=True),
-        layers=(*bands, *lines),
-    )
 
 
 # Percentiles of the runs.

@@ -241,9 +241,11 @@ def on_map(scene: Scene, words: Words, view: View) -> Scene:
 
     If the map is on Earth, the picture includes the place of its middle.
     """
-    place = words.place if words.scale is None else words.scale.place
+    place = words.map_place
     ground = words.ground if words.box_public else None
-    axes = place.axes if place is not None else (0, 1) if ground is not None else None
+    axes = (0, 1) if ground is not None else None
+    if place is not None:
+        axes = place.axes
     if (view.x, view.y) != axes or scene.solid is not None or view.z is not None or view.principal:
         return scene
     layers = scene.layers

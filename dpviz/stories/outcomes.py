@@ -131,12 +131,12 @@ MOST_THRESHOLDS = 12
 LOW, HIGH = -1.0, -0.2
 
 
-def dots(values: FloatArray, n_dots: int = N_DOTS) -> FloatArray:
+def dots(values: FloatArray) -> FloatArray:
     """Return the quantiles (m,) of the runs' figures (R,), rising. Raises ValueError if no run has a figure."""
     known = values[np.isfinite(values)]
     if not len(known):
-        raise ValueError("No run had a figure, but a dotplot needs one at least.")
-    return np.quantile(known, (np.arange(n_dots) + 0.5) / n_dots, method="hazen")
+        raise ValueError("values must contain at least one finite figure, got none. Choose a different figure.")
+    return np.quantile(known, (np.arange(N_DOTS) + 0.5) / N_DOTS, method="hazen")
 
 
 def stacked(places: FloatArray, width: float) -> IntArray:
@@ -150,20 +150,20 @@ def stacked(places: FloatArray, width: float) -> IntArray:
     return levels
 
 
-def n_beyond(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> int:
+def n_beyond(values: FloatArray, figure: Figure, threshold: float) -> int:
     """Return the number of dots strictly beyond a threshold."""
-    beyond = dots(values, n_dots)
+    beyond = dots(values)
     return int(((beyond > threshold) if figure.above else (beyond < threshold)).sum())
 
 
-def words(values: FloatArray, figure: Figure, threshold: float, n_dots: int = N_DOTS) -> str:
+def words(values: FloatArray, figure: Figure, threshold: float) -> str:
     """Say how many dots lie beyond a threshold: the exact number if each run has a dot, else "about" so many.
 
     Beside the number of runs, "6 of 20 runs" would look like a different number of runs.
     """
-    n = n_beyond(values, figure, threshold, n_dots)
-    exact = int(np.isfinite(values).sum()) == n_dots
-    share = f"In {n} of {n_dots} runs" if exact else f"In about {n} of every {n_dots} runs"
+    n = n_beyond(values, figure, threshold)
+    exact = int(np.isfinite(values).sum()) == N_DOTS
+    share = f"In {n} of {N_DOTS} runs" if exact else f"In about {n} of every {N_DOTS} runs"
     return f"{share} {figure.beyond} {round_words(threshold, figure)}."
 
 
@@ -188,12 +188,12 @@ def usual_threshold(values: FloatArray, figure: Figure) -> float:
     return min(thresholds(values), key=lambda each: abs(n_beyond(values, figure, each) - N_DOTS / 4))
 
 
-def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: int = N_DOTS) -> Scene:
+def dot_chart(values: FloatArray, figure: Figure, threshold: float) -> Scene:
     """Return the dotplot of the runs' figures (R,), with bands of percentiles below. Curator only.
 
     It follows the frames of the runs' own picture: a rule marks the figure of the run that is shown.
     """
-    places = dots(values, n_dots)
+    places = dots(values)
     stops = thresholds(values)
     ends = [*stops, *places, threshold, *([] if figure.mark is None else [figure.mark])]
     low, high = min(ends), max(ends)
@@ -231,9 +231,9 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float, *, n_dots: i
         bands.append(Layer.from_arrays(name, Kind.BARS, SECRET_NOISE, rect, rows, fill=0.3))
     cursor = Layer.cursor("Shown run", UNPAID, np.where(np.isfinite(values), values, low), each)
     return Plot(
-        title=f"{figure.name.capitalize()}, {n_dots} dots for {len(values)} runs",
-        alt=f"Quantile dotplot of the {figure.name} of {len(values)} runs: {n_dots} equally likely outcomes.",
-        caption=f"Each dot is one of {n_dots} equally likely outcomes. Bar: the middle 90 % of runs, dark 50 %.",
+        title=f"{figure.name.capitalize()}, {N_DOTS} dots for {len(values)} runs",
+        alt=f"Quantile dotplot of the {figure.name} of {len(values)} runs: {N_DOTS} equally likely outcomes.",
+        caption=f"Each dot is one of {N_DOTS} equally likely outcomes. Bar: the middle 90 % of runs, dark 50 %.",
         x=Axis(figure.name, figure.unit, (low, high)),
         y=Axis("", view=(LOW - 0.2, top), ticks=False),
         axes_public=False,

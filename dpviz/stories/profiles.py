@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz.core import Box, Centers, FloatArray
 from dpviz.core.limits import number
-from dpviz.data.geography import TURN, LocalMap
+from dpviz.data.geography import TURN
 from dpviz.plots import CLUSTERS, PUBLIC, Axis, Ink, Kind, Layer, Plot, Scene
 from dpviz.plots.scene import Role
 from dpviz.stories.view import Words
@@ -183,14 +183,11 @@ def _in_bounds(centers: Centers, words: Words) -> Centers:
     return _bounds(words).to_unit(_own(centers, words))
 
 
-def _map_of(words: Words) -> LocalMap | None:
-    return words.place if words.scale is None else words.scale.place
-
-
 def _map_axes(words: Words) -> tuple[int, int] | None:
     """Return the features that point east and north, None without a map."""
-    place = _map_of(words)
-    return place.axes if place is not None else (0, 1) if words.ground is not None else None
+    if words.map_place is not None:
+        return words.map_place.axes
+    return None if words.ground is None else (0, 1)
 
 
 def _said(
@@ -241,7 +238,7 @@ def real_values(centers: Centers, words: Words) -> tuple[tuple[RealValue, ...], 
 
     Places on a map become longitude and latitude instead of distances east and north.
     """
-    box, place = _bounds(words), _map_of(words)
+    box, place = _bounds(words), words.map_place
     values, widths = _own(centers, words).copy(), box.widths.copy()
     names, units_said = list(words.feature_names), list(words.own_units)
     if place is not None:

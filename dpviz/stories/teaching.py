@@ -261,13 +261,13 @@ def steps_of(events: tuple[Event, ...]) -> Iterator[Formula]:
     steps: set[tuple[str, float]] = set()
     for leaf in (leaf for event in events for leaf in leaves(event)):
         kind = words_of(leaf)
-        size = (
-            leaf.scale
-            if isinstance(leaf, LaplaceEvent)
-            else leaf.sigma
-            if isinstance(leaf, GaussianEvent)
-            else leaf.epsilon
-        )
+        match leaf:
+            case LaplaceEvent():
+                size = leaf.scale
+            case GaussianEvent():
+                size = leaf.sigma
+            case _:
+                size = leaf.epsilon
         if (kind, size) in steps or not 0 < size < math.inf:
             continue
         steps.add((kind, size))
@@ -385,9 +385,9 @@ def segments(name: str, ink: Ink, ends: FloatArray, **style: Any) -> Layer:
     return Layer.from_arrays(name, Kind.SEGMENTS, ink, np.asarray(ends)[None], **style)
 
 
-def still(title: str, alt: str, x: Axis, y: Axis, *layers: Layer, equal: bool = False) -> Scene:
+def still(title: str, alt: str, x: Axis, y: Axis, *layers: Layer) -> Scene:
     """Return a picture without steps."""
-    return Scene(title=title, alt=alt, caption="", x=x, y=y, layers=layers, equal=equal, scrubber=False)
+    return Scene(title=title, alt=alt, caption="", x=x, y=y, layers=layers, equal=False, scrubber=False)
 
 
 def people(

@@ -93,6 +93,11 @@ class Words:
         return self.box if self.scale is None else self.scale.walls
 
     @property
+    def map_place(self) -> LocalMap | None:
+        """The place on Earth, with its features as they are in the box, scaled or not."""
+        return self.place if self.scale is None else self.scale.place
+
+    @property
     def own_units(self) -> tuple[str, ...]:
         """The units (d,) of `ends`."""
         return self.units if self.scale is None else self.scale.units

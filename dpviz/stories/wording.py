@@ -51,9 +51,11 @@ def doubt_left(claim: Claim | None, length: float = 1.0) -> Doubt:
     if claim is None:
         return Doubt.UNPROVED
     odds = claim.odds(length)
-    if odds > WHOLE_LIMIT:
-        return Doubt.GONE
-    return Doubt.HIDDEN if odds <= HIDDEN_LIMIT else Doubt.ROOM if odds <= ROOM_LIMIT else Doubt.LITTLE
+    if odds <= HIDDEN_LIMIT:
+        return Doubt.HIDDEN
+    if odds <= ROOM_LIMIT:
+        return Doubt.ROOM
+    return Doubt.LITTLE if odds <= WHOLE_LIMIT else Doubt.GONE
 
 
 def in_words(n: int) -> str:

@@ -1,11 +1,12 @@
-"""Charts that several methods share: the spending's caption, percentiles of runs, and public curves."""
+"""Charts that several methods share: the spending's caption, percentiles of runs, and curves."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.stories.charts import AT_ONCE, OPENING, Curve, curve_chart, percentiles, spending_chart
+from dpviz.plots import Audience
+from dpviz.stories.charts import AT_ONCE, OPENING, Curve, layers_of, percentiles, spending_chart
 from dpviz.stories.spending import SpendingRow
 
 
@@ -34,10 +35,7 @@ def test_percentiles_are_the_median_and_the_middle_ninety_percent(n_runs, n_poin
     assert np.isnan([low[-1], middle[-1], high[-1]]).all()
 
 
-def test_public_curves_keep_their_colors_and_fit_their_view():
+def test_curves_keep_their_colors_and_audience():
     curve = Curve("a", 4, np.array([-1.0, 0.0]), np.array([0.1, 0.2]), np.array([0.2, 0.3]), np.array([0.5, np.nan]))
-    chart = curve_chart("title", [curve], x="ε", y="gap", caption="")
-    assert all(each.hue == 4 for each in chart.layers)
-    assert chart.public().layers == chart.layers
-    assert chart.y.view[0] < 0.1
-    assert chart.y.view[1] > 0.5
+    bands, lines = layers_of([curve], Audience.PUBLIC)
+    assert [(each.hue, each.audience) for each in (*bands, *lines)] == [(4, Audience.PUBLIC)] * 2
