@@ -120,7 +120,8 @@ export function readTheme(element) {
   const name = isDark(background) ? "dark" : "light";
   const box = forced ? background : read("--dpviz-box", THEMES[name].box);
   const text = forced ? style.color : read("--dpviz-text", THEMES[name].text);
-  return { ...THEMES[name], name, background, box, text, font: style.fontFamily || "sans-serif" };
+  const ground = forced ? { lit: box, unlit: box } : {};
+  return { ...THEMES[name], ...ground, name, background, box, text, font: style.fontFamily || "sans-serif" };
 }
 
 /** The color and the symbol that a cluster has: its own, or that of the cluster it was in the picture before. @param {Theme} theme @param {number} group */
@@ -181,7 +182,7 @@ export const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle
 
 /** How many marks a layer has, along axis 1; an ensemble its draws, as `drain` is of records. @param {Layer} layer */
 export function markCount({ kind, arrays }) {
-  if (kind !== "cursor") for (const name in arrays) if (name !== "drain") return arrays[name].shape[1];
+  if (kind !== "cursor") for (const name in arrays) if (name !== "drain" && name !== "fixed_xy") return arrays[name].shape[1];
   return 1;
 }
 

@@ -16,7 +16,7 @@ const { mark: MARK, line: LINE, point: POINT } = SIZES;
 const FADED = 0.12; // opacity of what is not isolated
 const WALL = 1e-6; // of the box: a mark on its wall is inside
 const CACHED_POINTS = 1000; // from here on they are kept as an image
-const KEPT_IMAGES = 3; // of points
+const KEPT_IMAGES = 4; // of points and lights
 const DEPTHS = 64; // layers of depth that points of a solid picture are painted in, from far to near
 const CASED_ALPHA = 0.5; // of a thread: a fainter one has no casing
 const LIFTED = 1.35; // how much larger a mark is that a click would pick
@@ -447,6 +447,38 @@ function drawCellBorders(ctx, [x0, y0, x1, y1], columns, rows, look, plot) {
   ctx.stroke();
 }
 
+/** An image of `KEPT_IMAGES` that are kept: by its key, or painted on the canvas of the one not used for longest.
+ *  @param {View["cache"]} cache @param {string} key @param {(canvas: HTMLCanvasElement) => HTMLCanvasElement} paint */
+function keptImage({ points: images }, key, paint) {
+  let image = images.get(key);
+  images.delete(key); // and back at the end
+  if (!image) {
+    const [oldest, canvas] = images.size < KEPT_IMAGES ? ["", document.createElement("canvas")] : [...images][0];
+    images.delete(oldest);
+    image = paint(canvas);
+  }
+  images.set(key, image);
+  return image;
+}
+
+/** Paint the zones around `count` lights, the widest first. @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look @param {Reader} place @param {number} count */
+function paintLight(ctx, layer, { scale, theme }, place, count) {
+  const zones = [...layer.arrays.zones.data].reverse();
+  const [dark, light] = [theme.unlit, theme.lit].map((tone) => parseColor(tone) ?? NO_COLOR);
+  zones.forEach((radius, step) => {
+    const [rx, ry] = [Math.abs(radius * scale.kx), Math.abs(radius * scale.ky)];
+    ctx.beginPath();
+    for (let i = 0; i < count; i += 1) {
+      const [x, y] = [scale.x(place(i, 0)), scale.y(place(i, 1))];
+      if (!Number.isFinite(x + y)) continue;
+      ctx.moveTo(x + rx, y);
+      ctx.ellipse(x, y, rx, ry, 0, 0, 2 * Math.PI);
+    }
+    ctx.fillStyle = `rgb(${dark.map((v, c) => Math.round(mix(v, light[c], (step + 1) / zones.length))).join()})`;
+    ctx.fill();
+  });
+}
+
 // ---- One function per kind -------------------------------------------------------------------------------------
 
 /** @type {Record<Kind, (ctx: CanvasRenderingContext2D, layer: Layer, look: Look, plot: Box) => void>} */
@@ -464,15 +496,7 @@ const DRAW = {
       const [places, groups] = [xy, group].map((array) => checksum(array, array.shape[0] === 1 ? 0 : look.row));
       const key = JSON.stringify([places, groups, look.scale.window, width, height, dpr, isolated, faint, theme.name, theme.slots,
         theme.round, layer.role, layer.hue, layer.symbol, layer.size]);
-      const images = cache.points;
-      image = images.get(key);
-      images.delete(key); // and back at the end: the first one is the one not used for longest
-      if (!image) {
-        const [oldest, canvas] = images.size < KEPT_IMAGES ? ["", document.createElement("canvas")] : [...images][0];
-        images.delete(oldest);
-        image = imagePoints(canvas, layer, look);
-      }
-      images.set(key, image);
+      image = keptImage(cache, key, (canvas) => imagePoints(canvas, layer, look));
     }
     ctx.globalAlpha = 1;
     ctx.drawImage(image, 0, 0, width, height);
@@ -526,6 +550,27 @@ const DRAW = {
       fillInside(ctx, layer, alpha);
       strokeCased(ctx, layer, look, alpha);
     }
+  },
+
+  /** What does not move is kept as an image. The tones get lighter inward, so that the lightest of all lights holds. */
+  light(ctx, layer, look, plot) {
+    const { fixed_xy: fixed } = layer.arrays;
+    const { width, height, dpr, theme, cache } = look;
+    ctx.beginPath();
+    ctx.rect(plot.left, plot.top, plot.width, plot.height);
+    ctx.clip();
+    const key = JSON.stringify(["light", checksum(fixed, 0), look.scale.window, plot, width, height, dpr, theme.unlit]);
+    const image = keptImage(cache, key, (canvas) => {
+      const own = fitCanvas(canvas, width, height, dpr);
+      own.fillStyle = theme.unlit;
+      own.fillRect(0, 0, width, height);
+      paintLight(own, layer, look, reader(fixed, 0), fixed.shape[1]);
+      return canvas;
+    });
+    ctx.globalAlpha = look.faint;
+    ctx.drawImage(image, 0, 0, width, height);
+    ctx.globalCompositeOperation = "lighten";
+    paintLight(ctx, layer, look, placesOf(layer, "xy", look), layer.arrays.xy.shape[1]);
   },
 
   arrows(ctx, layer, look) {

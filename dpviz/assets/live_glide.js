@@ -13,7 +13,7 @@ const MOST_POINTS = 6000; // more of them would cost a frame
 // themselves that says which is which, and glide where the layer names them. What does not glide fades.
 /** @type {Record<string, string[] | undefined>} */
 const PLACES = { marks: ["xy"], circles: ["center", "radius"], arrows: ["tail", "head"], heat: ["center", "radius"],
-  ensemble: ["xy"] };
+  ensemble: ["xy"], light: ["xy"] };
 /** @type {typeof PLACES} */
 const NAMED_PLACES = { points: ["xy"], segments: ["ends"], lines: ["xy"] };
 const AT_ONCE = new Set(["points", "bars", "cursor"]); // change without fading: a record stays where it is

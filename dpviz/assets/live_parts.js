@@ -72,6 +72,8 @@ export function legendSymbol(layer, theme) {
     case "arrows": return svg(18, [{ ...stroke, d: "M2 15L12 6" }, { d: "M16 2L13.5 9L8.6 4.4Z", fill: color }]);
     case "bars": return svg(18, [{ ...stroke, d: "M3 16V8H8V16ZM10 16V3H15V16Z", fill: color,
       "fill-opacity": layer.fill, "stroke-width": 1.2 }]);
+    case "light": return svg(18, [["unlit", 9], ["lit", 5]].map(([tone, r]) => ({
+      d: disc(Number(r)), transform: "translate(9 9)", fill: String(theme[/** @type {"lit"} */ (tone)]) })));
     case "bands": return svg(18, [{ d: "M1 7Q6 2 17 3V12Q8 11 1 16Z", fill: color,
       "fill-opacity": Math.max(0.25, layer.fill) }]);
     case "grid": return svg(18, [[2, 2, 0.75], [9, 2, 0.3], [2, 9, 0.15], [9, 9, 0.5]].map(([x, y, opacity]) => ({

@@ -23,7 +23,7 @@ export type Reader = (i: number, c?: number) => number;
 // ---- A picture, as dpviz/plots/scene.py packs it ----
 
 export type Kind = "points" | "marks" | "circles" | "arrows" | "segments" | "trails" | "heat" | "lines" | "bars" | "bands"
-  | "grid" | "cursor" | "ensemble";
+  | "grid" | "cursor" | "light" | "ensemble";
 export type Role = "exact" | "released" | "noise" | "public" | "violation" | "cluster" | "reference";
 export type Audience = "curator" | "released" | "public" | "noise";
 
@@ -244,6 +244,8 @@ export interface Theme {
   axis: string;
   points: number;
   drained: string;
+  lit: string;
+  unlit: string;
   tint: number;
   /** The place in the palette of each cluster; none: its own number. */
   slots?: number[] | null;

@@ -33,6 +33,8 @@ HEIGHT = 620  # pixels
 # Maximum number of values in all steps together. A picture with more values has one step.
 MOST_STEP_VALUES = 500_000
 # Corners of a polygon that represents a circle.
+# Cells of a lit ground along each axis.
+LIGHT_CELLS = 121
 CORNERS = 49
 # Gap between two paths of one trace.
 _GAP = np.full((1, 2), np.nan)
@@ -194,6 +196,8 @@ def _traces(scene: Scene, layer: Layer, frame: int, theme: Theme) -> list[Spec]:
             traces = [] if layer.fill else [{"mode": "markers", "marker": marker, **_xy(scene, visible.array("xy"))}]
         case Kind.HEAT | Kind.GRID:
             traces = list(_images(scene, visible, theme))
+        case Kind.LIGHT:
+            traces = [_light(scene, visible, theme)]
         case _:
             traces = list(_outlines(scene, visible, theme))
     for i, trace in enumerate(traces):
@@ -303,6 +307,20 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
         # One gap after each path.
         gaps = np.full((len(paths), 1, 2), np.nan)
         yield {**style, **_xy(scene, np.concatenate([paths, gaps], axis=1))}
+
+
+def _light(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
+    """Return the lit ground as a heat map of as many steps as the light has."""
+    radii, (x, y) = visible.array("zones"), (np.linspace(*axis.view, LIGHT_CELLS) for axis in (scene.x, scene.y))
+    nearest = np.full((LIGHT_CELLS, LIGHT_CELLS), np.inf)
+    for at_x, at_y in np.concatenate([visible.array("fixed_xy"), visible.array("xy")]):
+        nearest = np.fmin(nearest, (x - at_x) ** 2 + (y[:, None] - at_y) ** 2)
+    steps = (np.sqrt(nearest)[..., None] <= radii).sum(axis=-1)
+    tones = theme.ground(len(radii))
+    # Each tone from its lower to its upper end.
+    scale = [[(i + end) / len(tones), tone] for i, tone in enumerate(tones) for end in (0, 1)]
+    spec: Spec = {"type": "heatmap", "x": scene.x.data(x), "y": scene.y.data(y), "z": steps + 0.5, "colorscale": scale}
+    return {**spec, "zmin": 0, "zmax": len(tones), "showscale": False}
 
 
 def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]:

@@ -129,7 +129,8 @@ class Kind(Enum):
 
     The fog of an ENSEMBLE is the borders between the nearest centers of each draw, or the lines ends (1|R, draws, m, 4)
     of each draw, all as one haze of opacity `fill`. An ENSEMBLE may add drain (1, n) uint8: the amount of color that
-    each of the n records loses, in `SHADES`. A picture with a curator's ENSEMBLE shows no other ENSEMBLE.
+    each of the n records loses, in `SHADES`. A picture with a curator's ENSEMBLE or LIGHT shows no
+    other one.
     """
 
     # xy (1|R, n, 2) float32, group (1|R, n) uint8.
@@ -156,6 +157,9 @@ class Kind(Enum):
     GRID = "grid"
     # x (R,): a vertical rule.
     CURSOR = "cursor"
+    # xy (R, m, 2), fixed_xy (1, f, 2), zones (1, s): the ground, lighter by one step within each radius, ascending, of
+    # any place.
+    LIGHT = "light"
     # xy (R, draws, k, 2): possible places of k centers. With `fill` 0, each place is a dot; otherwise fog, see above.
     ENSEMBLE = "ensemble"
 
@@ -174,6 +178,7 @@ _ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {
     Kind.BANDS: (("edges", 4),),
     Kind.GRID: (("rect", 3), ("value", 4)),
     Kind.CURSOR: (("x", 1),),
+    Kind.LIGHT: (("xy", 3), ("fixed_xy", 3), ("zones", 2)),
     Kind.ENSEMBLE: (("xy", 4),),
 }
 
@@ -494,9 +499,9 @@ class Scene(Confidential):
 
     @property
     def seen_layers(self) -> tuple[Layer, ...]:
-        """All layers. If the curator has ensembles, public ones are left out: two clouds would confuse the reader."""
-        exact = any(layer.kind is Kind.ENSEMBLE and layer.audience is Audience.CURATOR for layer in self.layers)
-        hidden = {Kind.ENSEMBLE} if exact else set()
+        """All layers. If the curator has ensembles or a light, public ones are left out: two would confuse."""
+        kinds = {layer.kind for layer in self.layers if layer.audience is Audience.CURATOR}
+        hidden = kinds & {Kind.ENSEMBLE, Kind.LIGHT}
         return tuple(each for each in self.layers if each.kind not in hidden or each.audience is Audience.CURATOR)
 
     @property

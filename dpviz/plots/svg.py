@@ -395,7 +395,7 @@ def _key(layer: Layer, theme: Theme) -> str:
         return f'<g fill="{color}" fill-opacity="0.6">{dots}</g>'
     if layer.kind is Kind.CIRCLES:
         return f'<circle r="7" {line}/>'
-    if layer.kind in (Kind.HEAT, Kind.GRID, Kind.BANDS, Kind.BARS):
+    if layer.kind in (Kind.HEAT, Kind.GRID, Kind.BANDS, Kind.BARS, Kind.LIGHT):
         return f'<rect x="-7" y="-6" width="14" height="12" fill="{color}" fill-opacity="0.4"/>'
     return f'<path d="{"M0 -8V8" if layer.kind is Kind.CURSOR else "M-8 0H8"}" {line}/>'
 
@@ -515,10 +515,32 @@ def draw_layer(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str)
             yield from _images(visible, plane, theme, key)
         case Kind.ENSEMBLE:
             yield from _ensemble(visible, plane, theme)
+        case Kind.LIGHT:
+            yield from _light(visible, plane, theme)
         case Kind.TRAILS:
             yield from (f'<g opacity="{OPACITIES["trail"]:g}">', *_outlines(visible, plane, theme), "</g>")
         case _:
             yield from _outlines(visible, plane, theme)
+
+
+def _ovals(x: FloatArray, y: FloatArray, rx: FloatArray, ry: FloatArray) -> str:
+    """Return the outlines of ovals, (m,) each, pixels, as one path."""
+    rows = np.column_stack([x - rx, y, rx, ry, 2 * rx, rx, ry, -2 * rx])
+    return fill_rows("M%.1f %.1fa%.1f %.1f 0 1 0 %.1f 0a%.1f %.1f 0 1 0 %.1f 0Z", rows)
+
+
+def _light(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterator[str]:
+    """Yield the ground: dark, then one lighter area for each radius, the largest first."""
+    xy, radii = np.concatenate([visible.array("fixed_xy"), visible.array("xy")]), visible.array("zones")[::-1]
+    x, y = plane.xy(xy[np.isfinite(xy).all(axis=1)]).T
+    dark, *tones = theme.ground(len(radii))
+    yield _path(
+        f"M{plane.left:.1f} {plane.top:.1f}h{plane.width:.1f}v{plane.height:.1f}h{-plane.width:.1f}Z", f'fill="{dark}"'
+    )
+    for radius, tone in zip(radii, tones, strict=True):
+        yield _path(
+            _ovals(x, y, np.full(len(x), radius * plane.kx), np.full(len(x), radius * plane.ky)), f'fill="{tone}"'
+        )
 
 
 def _points(visible: VisibleLayer, plane: PixelPlane, theme: Theme, key: str) -> Iterator[str]:
@@ -610,8 +632,7 @@ def _outlines(visible: VisibleLayer, plane: PixelPlane, theme: Theme) -> Iterato
             case Kind.CIRCLES:
                 radius, (x, y) = np.abs(array("radius")[mine]), plane.xy(array("center")[mine]).T
                 rx, ry = radius * plane.kx, radius * plane.ky
-                rows = np.column_stack([x - rx, y, rx, ry, 2 * rx, rx, ry, -2 * rx])
-                d = fill_rows("M%.1f %.1fa%.1f %.1f 0 1 0 %.1f 0a%.1f %.1f 0 1 0 %.1f 0Z", rows)
+                d = _ovals(x, y, rx, ry)
                 yield from _cased(d, layer, color, theme, plane.grow, fill)
             case Kind.ARROWS:
                 tails, heads = plane.xy(array("tail")[mine]), plane.xy(array("head")[mine])

@@ -94,7 +94,7 @@ def _columns(scene: Scene, visible: VisibleLayer) -> dict[str, ArrayLike]:
         return {"index": np.repeat(np.arange(m), p), "vertex": np.tile(np.arange(1, p + 1), m), **own}
 
     match visible.layer.kind:
-        case Kind.POINTS | Kind.MARKS:
+        case Kind.POINTS | Kind.MARKS | Kind.LIGHT:
             return {**xy(array("xy")), **({"group": visible.groups} if visible.has_groups else {})}
         # The places of each draw, from which fog is made.
         case Kind.ENSEMBLE:

@@ -32,6 +32,9 @@ class Theme:
     points: float
     # Color of a record that may belong to any cluster.
     drained: str
+    # Ground near a light, and far from all of them.
+    lit: str
+    unlit: str
 
     def color(self, layer: Layer, group: int) -> str:
         """Return the color of a layer's mark in cluster `group`; palettes start at the layer's hue."""
@@ -47,8 +50,11 @@ class Theme:
 
     def shaded(self, color: str, shade: int) -> str:
         """Return a color that has lost `shade` of its SHADES parts."""
-        parts = zip(rgb(color), rgb(self.drained), strict=True)
-        return "#" + "".join(f"{round(own + shade / SHADES * (gray - own)):02x}" for own, gray in parts)
+        return mixed(color, self.drained, shade / SHADES)
+
+    def ground(self, steps: int) -> list[str]:
+        """Return the tones of a light of so many steps, the darkest first, (steps + 1,)."""
+        return [mixed(self.unlit, self.lit, step / steps) for step in range(steps + 1)]
 
     def colors(self, layer: Layer) -> NDArray[np.str_]:
         """Return the color of a layer's marks in each cluster, (256,)."""
@@ -58,9 +64,8 @@ class Theme:
 def _theme(name: str) -> Theme:
     own = LOOK["themes"][name]
     roles = {role: own[role.value] for role in Role if role.value in own}
-    return Theme(
-        name, own["box"], own["text"], roles, tuple(own["clusters"]), own["paperGrid"], own["points"], own["drained"]
-    )
+    same = {key: own[key] for key in ("text", "points", "drained", "lit", "unlit")}
+    return Theme(name, own["box"], roles=roles, clusters=tuple(own["clusters"]), grid=own["paperGrid"], **same)
 
 
 LIGHT, DARK = _theme("light"), _theme("dark")
@@ -69,6 +74,12 @@ LIGHT, DARK = _theme("light"), _theme("dark")
 def rgb(color: str) -> tuple[int, int, int]:
     """Return red, green, blue of #rrggbb."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """Return the color that is `share` of the way from one #rrggbb to the other."""
+    parts = zip(rgb(one), rgb(other), strict=True)
+    return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in parts)
 
 
 def is_dashed(layer: Layer) -> bool:

@@ -253,7 +253,8 @@ def on_map(scene: Scene, words: Words, view: View) -> Scene:
     if not any(layer.name.startswith(SCALE) for layer in layers):
         layers = (*layers[:1], _bar(scene), *layers[1:])
     if ground is not None:
-        layers = (*_public_map(ground, scene), *layers)
+        lit = tuple(layer for layer in layers if layer.kind is Kind.LIGHT)
+        layers = (*lit, *_public_map(ground, scene), *(layer for layer in layers if layer not in lit))
     return replace(scene, layers=layers, place=None if place is None else (place.latitude, place.longitude))
 
 

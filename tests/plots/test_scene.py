@@ -36,6 +36,7 @@ SHAPES = {
     Kind.BANDS: {"edges": (R, M, 6, 3)},
     Kind.GRID: {"rect": (R, M, 4), "value": (R, M, 3, 5)},
     Kind.CURSOR: {"x": (R,)},
+    Kind.LIGHT: {"xy": (R, M, 2), "fixed_xy": (1, 5, 2), "zones": (1, 3)},
     Kind.ENSEMBLE: {"xy": (R, 8, M, 2)},
 }
 BYTES = {"group", "value"}

@@ -8,7 +8,20 @@ import numpy as np
 from dpviz.core import AnyArray, ByteArray, FloatArray, Labels, Points
 from dpviz.data import Nouns
 from dpviz.methods.source_target.algorithm import SanitizeStep, SourceTargetRelease
-from dpviz.plots import AID, PUBLIC, REFUSED, RELEASED, SECRET, SECRET_NOISE, WRONG, Ink, Kind, Layer, rows_at
+from dpviz.plots import (
+    AID,
+    PUBLIC,
+    REFUSED,
+    RELEASED,
+    SECRET,
+    SECRET_NOISE,
+    UNRELEASED,
+    WRONG,
+    Ink,
+    Kind,
+    Layer,
+    rows_at,
+)
 from dpviz.stories.ground_layers import MOST_DRAWN, NO_GROUP
 from dpviz.stories.panel import counted, number
 from dpviz.stories.stage import Clock
@@ -38,6 +51,14 @@ SHORT = 0.1
 # Smallest share of its opacity that a thread keeps.
 FAINTEST = 0.3
 AVERAGE = "noisy average"
+# m. A resident farther from help than this is in the dark; the tones of the ground change at equal shares of it.
+REACH, TONES = 1_000.0, 5
+# Opacity of such a resident's way.
+DARK_WAY = 0.55
+# The reach in box widths on a map that shows a neighborhood.
+LEAST_REACH, MOST_REACH = 0.03, 0.4
+# Steps of the ground, along each axis, at which a light is drawn. A pixel or two on a stage.
+LIGHT_PLACES = 160
 # Name of the message of a click on a source record.
 PICK = "source"
 
@@ -84,6 +105,36 @@ def given_layers(
     return layers
 
 
+def light_layers(unit: Points, known: Points, centers: Points, reach: float, plane: Projection) -> list[Layer]:
+    """Light the ground within `reach` of help, all in box units.
+
+    The curator sees light around the source (m, d) and the new centers (k, d), the public around the `known`
+    (m', d) noisy averages and the centers.
+    """
+    zones = (np.arange(TONES, dtype=np.float64) + 1.0)[None] / TONES * reach
+    sources = plane(np.unique(np.rint(unit * LIGHT_PLACES), axis=0) / LIGHT_PLACES)[None]
+    new = plane(centers)
+    exact = {"xy": np.stack([np.full_like(new, np.nan), new]), "fixed_xy": sources, "zones": zones}
+    rows = rows_at(CLOCK.n_frames, dict.fromkeys(ALWAYS, 0) | {CHOICE: 1})
+    released = {"xy": plane(np.concatenate([known, centers]))[None], "fixed_xy": sources[:, :0], "zones": zones}
+    return [
+        Layer.from_arrays("light: help is near", Kind.LIGHT, SECRET, exact, rows),
+        _layer("light: known help is near", Kind.LIGHT, RELEASED, (CHOICE,), released),
+    ]
+
+
+def dark_layers(targets: Points, helpers: Points, far: Labels, nouns: Nouns, plane: Projection) -> list[Layer]:
+    """Draw the targets (n, d) in the dark, `far`, with their ways to the nearest helpers (f, d), box units."""
+    name, places = f"{nouns.target[0]} in the dark", plane(targets[far])
+    ways = np.concatenate([places, plane(helpers)], axis=-1)[None]
+    ids = tuple(far.tolist())
+    arrays = {"ends": ways, "alpha": np.full((1, len(far)), DARK_WAY)}
+    return [
+        _layer("way to help", Kind.SEGMENTS, UNRELEASED, (CHOICE,), arrays, size=1.0, ids=ids, legend=False),
+        _layer(name, Kind.MARKS, UNRELEASED, (CHOICE,), places[None], size=5.5, ids=ids, label="over 1 km from help"),
+    ]
+
+
 def average_layers(
     unit: Points,
     targets: Points,
@@ -127,7 +178,7 @@ def average_layers(
     length = np.hypot(threads[..., 2] - threads[..., 0], threads[..., 3] - threads[..., 1])
     most = THREAD * min(1.0, MANY / max(len(places) - len(refused), 1)) ** 0.5
     noise = {"ends": threads, "alpha": most * np.clip(SHORT / np.maximum(length, 1e-12), FAINTEST, 1.0)}
-    during = rows_at(CLOCK.n_frames, {NOISE: 0, RELEASE: 1, CHOICE: 1})
+    during = rows_at(CLOCK.n_frames, {NOISE: 0, RELEASE: 1})
     counts = () if step.nonprivate_counts is None else step.nonprivate_counts
     style = {"symbol": "ring", "size": 8.0, "names": tuple(counted(int(count), "record") for count in counts)}
     return [

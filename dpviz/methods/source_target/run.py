@@ -35,7 +35,7 @@ from dpviz.methods.source_target.algorithm import (
 )
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.methods.source_target.charts import bound_chart, cost_of, count_chart
-from dpviz.plots import Frame, Measure, Scene, Strip
+from dpviz.plots import Frame, Layer, Measure, Scene, Strip
 from dpviz.solvers import best_centers, nearest_distance, select_centers
 from dpviz.stories import center_facts
 from dpviz.stories.center_facts import NoiseLaw
@@ -47,7 +47,7 @@ from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, places_
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words, project
-from dpviz.stories.wording import ROOM_LIMIT, length_words, opened, things
+from dpviz.stories.wording import ROOM_LIMIT, in_words, length_words, opened, things
 
 # Seed of the random starts and samples of selections beside the run.
 SELECT_SEED = 0
@@ -234,6 +234,21 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return cost, min(cost, self.nonprivate_cost(self.reference.nonprivate_selected))
 
     @property
+    def reach(self) -> float | None:
+        """One kilometer in box widths; None if the picture is no map of a neighborhood's people. Public."""
+        box = self.words.box
+        if box.d != 2 or self.is_neutral or set(self.words.units) != {"m"} or np.ptp(box.widths) > 0.0:
+            return None
+        reach = layers.REACH / float(box.widths[0])
+        return reach if layers.LEAST_REACH <= reach <= layers.MOST_REACH else None
+
+    def nonprivate_dark(self, chosen: Labels) -> Labels:
+        """Return the targets that are more than a kilometer from the source and the `chosen` targets. Curator only."""
+        targets = self.params.targets
+        near = np.minimum(self.reference.nonprivate_distances, nearest_distance(targets, targets[chosen]))
+        return np.flatnonzero(near > layers.REACH)
+
+    @property
     def record_word(self) -> str:
         """The word for one secret record: "paramedic". Public."""
         return self.words.nouns.source[0]
@@ -246,6 +261,10 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     @property
     def lede(self) -> str:
         """The purpose of the method, and what its points are. Public."""
+        if self.reach is not None:
+            return (
+                f"Where is help missing? It is near in the light. Of {self.source_words}, only **blue** is published."
+            )
         wanted = "Choose centers for the" if self.is_neutral else "Bring help to"
         return f"{wanted} {self.words.nouns.target[1]}; of {self.source_named}, only **blue** is published."
 
@@ -257,6 +276,17 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         """Say how far help is, compared with no privacy and with ignoring the source."""
         many, (cost, floor), ignored = self.source_words, self.costs, self.cost_of_ignoring
         near, help_is = cost <= (1.0 + NEAR) * floor, "targets are" if self.is_neutral else "help is"
+        if self.reach is not None:
+            one, all_of_them = self.words.nouns.target
+            n = len(self.nonprivate_dark(self.release.selected))
+            stay = f"{in_words(n)} {one} stays" if n == 1 else f"{in_words(n)} {all_of_them} stay"
+            if not self.hides:
+                return self.doubt.ends(f"{stay} in the dark")
+            return (
+                f"{many} stay secret, and only {stay} in the dark"
+                if near
+                else f"noise hides {many}, and {stay} in the dark"
+            )
         if cost > ignored > floor:
             far = "served so badly" if self.is_neutral else "so far away"
             return f"{help_is} {far} that ignoring {self.source_named} does better"
@@ -434,6 +464,13 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         targets, refused, selected = self.targets, self.refused, self.release.selected
         borders = self.reference.borders if self.params.method == "nna" and words.box.d == 2 else None
         known, (_, servers) = words.box.to_unit(self.known), self.service
+        ground: list[Layer] = []
+        dark: list[Layer] = []
+        if self.reach is not None and public:
+            ground = layers.light_layers(self.unit, self.released, self.selected, self.reach, plane)
+            far, help_at = self.nonprivate_dark(selected), np.concatenate([self.unit, self.selected])
+            helpers = help_at[scipy.spatial.cKDTree(help_at).query(targets[far], k=1)[1]]
+            dark = layers.dark_layers(targets, helpers, far, words.nouns, plane)
         return Scene(
             title=self.words.title,
             alt=f"{self.words.title}: {len(self.targets)} public targets, {self.n_released} released points in place "
@@ -443,8 +480,10 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             y=plane.y,
             axes_public=not plane.nonprivate,
             layers=(
+                *ground,
                 *box_layer(Stage(plane, layers.CLOCK), public=self.words.box_public),
                 *layers.given_layers(self.unit, targets, words.nouns, self.record, plane, targets_public=public),
+                *dark,
                 *layers.average_layers(self.unit, targets, step, refused, borders, words, plane, targets_public=public),
                 *layers.release_layers(targets, step, refused, release, words, self.source_words, plane),
                 *layers.choice_layers(

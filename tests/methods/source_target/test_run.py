@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from dpviz.core import Box
 from dpviz.data.target_pairs import FIRST_AID
 from dpviz.methods.source_target import algorithm, layers
 from dpviz.methods.source_target.run import SourceTargetRun
 from dpviz.plots import Audience, pack
 from dpviz.stories import View
+from dpviz.stories.wording import in_words
 from tests.stories.conftest import records_of, words_of
 from tests.stories.marks import leak
 
@@ -20,13 +22,15 @@ VIEWS = {1: (View(),), 2: (View(),), 4: (View(), View(3, 1), View(principal=True
 
 
 @functools.lru_cache(maxsize=64)
-def run_of(d=2, n=400, seed=0, n_targets=60, **options):
+def run_of(d=2, n=400, seed=0, n_targets=60, town=False, **options):
     words, rng = words_of(d), np.random.default_rng([seed, 9])
+    if town:
+        words = dataclasses.replace(words, box=Box.cube(0.0, 10_000.0, d), nouns=FIRST_AID)
     targets = words.box.from_unit(rng.random((n_targets, d)))
     params = algorithm.Params(
         targets=targets, **{"n_centers": 4, "epsilon": 4.0, "t": 20, "coreset_radius": 0.1, **options}
     )
-    points = records_of(d, n, seed)
+    points = words.box.from_unit(words_of(d).box.to_unit(records_of(d, n, seed)))
     result = algorithm.fit(points, words.box, params, rng=np.random.default_rng(seed))
     run = SourceTargetRun.from_result(
         result, params, points, words, SourceTargetRun.find_reference(points, words, result, params)
@@ -103,9 +107,10 @@ def test_the_public_scene_follows_from_the_release(d, view, method):
     assert run.utility() != changed.utility()
 
 
+@pytest.mark.parametrize("town", [False, True])
 @pytest.mark.parametrize("method", METHODS)
-def test_only_the_curators_layers_depend_on_a_secret(method):
-    run = run_of(method=method)
+def test_only_the_curators_layers_depend_on_a_secret(method, town):
+    run = run_of(method=method, town=town)
     changed = other_world(run, 77)
     before, after = scene(run).layers, {each.name: each for each in scene(changed).layers}
     assert len(after) == len(before), "a name stands for one layer"
@@ -115,11 +120,46 @@ def test_only_the_curators_layers_depend_on_a_secret(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["source record", "exact average", "noise", "choice without privacy"])
+@pytest.mark.parametrize(
+    "name",
+    ["paramedic", "exact average", "noise", "choice without privacy", "light: help is near", "resident in the dark"],
+)
 def test_one_wrong_audience_would_be_noticed(method, name):
-    run = run_of(method=method)
-    here, there = (leak(scene(world), name).public() for world in (run, other_world(run, 77)))
+    run = run_of(method=method, town=True)
+    worlds = [scene(world) for world in (run, other_world(run, 77))]
+    assert pack(worlds[0].public()) == pack(worlds[1].public())
+    here, there = (leak(world, name).public() for world in worlds)
     assert pack(here) != pack(there)
+
+
+@pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.3), (1, 4.0), (2, 40.0)])
+def test_residents_in_the_dark_are_those_of_brute_force(seed, epsilon):
+    run = run_of(seed=seed, epsilon=epsilon, n_targets=300, town=True)
+    targets, chosen = run.params.targets, run.release.selected
+    helpers = np.concatenate([run.words.box.from_unit(run.unit), targets[chosen]])
+    nearest = cdist(targets, helpers).min(axis=1)
+    far = np.flatnonzero(nearest > 1000.0)
+    assert far.size, "else nothing is tested"
+    assert layer(run, "resident in the dark").ids == tuple(far.tolist())
+    assert f"{in_words(len(far))} resident" in run.finding().curator.lower()
+    ways = 10_000.0 * layer(run, "way to help").arrays["ends"][0]
+    assert ways[:, :2] == pytest.approx(targets[far])
+    assert np.hypot(*(ways[:, 2:] - ways[:, :2]).T) == pytest.approx(nearest[far])
+    # Rounded lights are off by half a diagonal of their grid at most.
+    light = layer(run, "light: help is near").arrays
+    lit = 10_000.0 * np.concatenate([light["fixed_xy"][0], light["xy"][1]])
+    edge, slack = 10_000.0 * light["zones"].max(), 10_000.0 * np.sqrt(0.5) / layers.LIGHT_PLACES
+    assert edge == pytest.approx(1000.0)
+    assert np.abs(cdist(targets, lit).min(axis=1) - nearest).max() <= slack
+
+
+def test_only_a_neighborhoods_map_is_lit():
+    run = run_of(town=True)
+    assert run.reach == pytest.approx(0.1)
+    feet = dataclasses.replace(run, words=dataclasses.replace(run.words, units=("ft", "ft")))
+    country = dataclasses.replace(run, words=dataclasses.replace(run.words, box=Box.cube(0.0, 1e6, 2)))
+    oblong = dataclasses.replace(run, words=dataclasses.replace(run.words, box=Box((0.0, 0.0), (5e3, 9e3))))
+    assert {each.reach for each in (run_of(), feet, country, oblong)} == {None}
 
 
 @pytest.mark.parametrize("method", METHODS)
