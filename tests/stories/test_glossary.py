@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dpviz.core import attacker_odds
 from dpviz.stories.glossary import (
     DRAWINGS,
     GLOSSARY,
@@ -19,6 +20,7 @@ from dpviz.stories.glossary import (
     pieces,
     search,
 )
+from dpviz.stories.panel import limit
 from dpviz.tools.teaching.chapters import CHAPTERS
 
 # Terms that a newcomer meets on the pages, as they are written there.
@@ -54,6 +56,7 @@ def test_every_word_has_a_drawing_of_its_own_size_and_colors():
         assert len(list(root)) > 1, "more than its style"
         assert "prefers-color-scheme:dark" in drawing(name)
         assert not set(address(name)) & set('"<>&'), "it stands in an attribute"
+    assert f">{limit(attacker_odds(1.0))} in 100<" in drawing("attacker odds")
 
 
 def test_terms_stand_for_themselves_and_unknown_ones_are_refused():
