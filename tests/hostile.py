@@ -14,82 +14,15 @@ from dpviz.methods import CATALOGUE
 from dpviz.ui import frame
 from dpviz.ui.data.answers import MOST_FEATURES
 
-PARTS = [
-    "<",
-    ">",
-    "&",
-    '"',
-    "'",
-    "\0",
-    "\r",
-    "\n",
-    "\u202e",
-    "\u2028",
-    "\ufeff",
-    "\x1b[31m",
-    "javascript:",
-    "://",
-    "www.",
-]
-PARTS += [
-    "![](//evil.test/x.png)",
-    "[here](//evil.test)",
-    "$x$",
-    "**b**",
-    ":red[x]",
-    "`",
-    "|",
-    "=1+1",
-    "{{7*7}}",
-    "../",
-    ";",
-]
-PARTS += [
-    "<script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    "__class__",
-    "%s",
-    "%00",
-    "None",
-    "undefined",
-    "[]",
-]
-NUMBERS = [
-    "nan",
-    "-nan",
-    "inf",
-    "-inf",
-    "1e999",
-    "-1e999",
-    "1e-999",
-    "-0",
-    "-0.0",
-    "0x10",
-    "1_0",
-    "٣",
-    "１",
-    "1e400",
-    "9" * 400,
-]
-NUMBERS += [
-    "",
-    " ",
-    " 1",
-    "1 ",
-    "+1",
-    "1,5",
-    "1.5.1",
-    "--1",
-    "1e",
-    "e1",
-    "true",
-    "True",
-    "yes",
-    "on",
-    "1j",
-    "1/2",
-    "\n5\n",
-]
+_PARTS = (
+    "<~>~&~\"~'~\0~\r~\n~\u202e~\u2028~\ufeff~\x1b[31m~javascript:~://~www.~![](//evil.test/x.png)~[here](//evil.test)"
+)
+_PARTS += (
+    "~$x$~**b**~:red[x]~`~|~=1+1~{{7*7}}~../~;~<script>alert(1)</script>~<img src=x onerror=alert(1)>~__class__~%s"
+)
+PARTS = f"{_PARTS}~%00~None~undefined~[]".split("~")
+_NUMBERS = "nan~-nan~inf~-inf~1e999~-1e999~1e-999~-0~-0.0~0x10~1_0~٣~１~1e400~~ ~ 1~1 ~+1~1,5~1.5.1~--1~1e~e1~true~True"
+NUMBERS = [*f"{_NUMBERS}~yes~on~1j~1/2~\n5\n".split("~"), "9" * 400]
 words = st.lists(st.sampled_from(PARTS) | st.text(max_size=12), max_size=8).map("".join)
 long_words = st.builds(lambda text, n: (text or "x") * n, st.text(max_size=8), st.integers(1, 3_000))
 numbers = st.sampled_from(NUMBERS) | st.floats().map(repr) | st.integers(-(10**30), 10**30).map(str)

@@ -24,13 +24,15 @@ from dpviz.data.synthetic import (
 SHAPES = ("spirals", "anisotropic", "nested", "outliers", "imbalanced", "mixture")
 
 
+def sum_of_squares(dataset):
+    """Return the sum of squared distances of records to the mean of their cluster."""
+    members = [dataset.points[dataset.labels == label] for label in np.unique(dataset.labels)]
+    return sum(((each - each.mean(axis=0)) ** 2).sum() for each in members)
+
+
 def spread_of(dataset):
     """Return the root mean square distance per axis of records to the mean of their cluster."""
-    squares = 0.0
-    for label in np.unique(dataset.labels):
-        members = dataset.points[dataset.labels == label]
-        squares += ((members - members.mean(axis=0)) ** 2).sum()
-    return np.sqrt(squares / dataset.points.size)
+    return np.sqrt(sum_of_squares(dataset) / dataset.points.size)
 
 
 @pytest.mark.parametrize("d", [1, 2, 10])
@@ -92,11 +94,13 @@ def test_cluster_sizes_follow_the_weights(imbalance):
     assert (np.abs(shares - wrong) > 6 * np.sqrt(wrong * (1 - wrong) / n)).any()
 
 
-def test_one_knob_keeps_the_other_draws():
+def test_a_knob_keeps_the_other_draws():
     first, second = load("blobs", overlap=0.2), load("blobs", overlap=0.3)
     np.testing.assert_array_equal(first.labels, second.labels)
     more = load("blobs", n=3000)
     np.testing.assert_array_equal(more.points[:2000], load("blobs", n=2000).points)
+    np.testing.assert_array_equal(load("nested", spread=0.1).labels, load("nested", spread=0.3).labels)
+    np.testing.assert_array_equal(load("anisotropic", stretch=0.1).labels, load("anisotropic").labels)
 
 
 @pytest.mark.parametrize("name", ["moons", "circles"])
@@ -130,13 +134,6 @@ def test_null_is_uniform():
     counts = np.histogram2d(*dataset.points.T, bins=10, range=[[0, 10], [0, 10]])[0]
     assert (np.abs(counts - 1000) <= 6 * np.sqrt(1000 * 0.99)).all()
     assert dataset.labels is None
-
-
-def sum_of_squares(dataset):
-    return sum(
-        ((dataset.points[dataset.labels == c] - dataset.points[dataset.labels == c].mean(axis=0)) ** 2).sum()
-        for c in np.unique(dataset.labels)
-    )
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -230,11 +227,6 @@ def test_rotations_are_uniform_orthogonal_matrices():
     assert abs(np.trace(turns, axis1=1, axis2=2).mean() - traces.mean()) < 6 * np.sqrt(2 / 4_000)
 
 
-def test_a_knob_of_a_shape_keeps_the_other_draws():
-    np.testing.assert_array_equal(load("nested", spread=0.1).labels, load("nested", spread=0.3).labels)
-    np.testing.assert_array_equal(load("anisotropic", stretch=0.1).labels, load("anisotropic").labels)
-
-
 def test_nobody_lives_in_the_river_or_on_the_wall():
     city = load("city", n=20_000)
     assert (np.abs(city.points[:, 1] - river_middle(city.points[:, 0])) > RIVER_HALF_WIDTH).all()
@@ -242,7 +234,7 @@ def test_nobody_lives_in_the_river_or_on_the_wall():
     assert city.units == ("m", "m")
 
 
-def test_every_district_has_its_place():
+def test_districts_and_both_banks_are_inhabited():
     city = load("city", n=20_000)
     assert sum(district.share for district in DISTRICTS) == pytest.approx(1.0)
     for label, district in enumerate(DISTRICTS):
@@ -251,10 +243,6 @@ def test_every_district_has_its_place():
         offset = np.linalg.norm(homes.mean(axis=0) - [district.east, district.north])
         assert offset < 0.1 * district.sigma_along
     assert (city.labels == len(DISTRICTS)).any()
-
-
-def test_people_live_on_both_banks():
-    city = load("city")
     north = city.points[:, 1] > river_middle(city.points[:, 0])
     assert 0.3 < north.mean() < 0.8
 

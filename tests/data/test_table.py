@@ -5,17 +5,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpviz.core import Box
 from dpviz.data import Choices, Dataset, TableError, read_table
 
+NINE = Box.cube(0, 9, 1)
 TEXT = "x,y,name,gap,flat,huge\n1,10,b,1,7,1e308\n2,20,a,,7,-1e308\n3,30,b,3,7,0\n"
 
 
-def table(text=TEXT):
-    return read_table(io.BytesIO(text.encode()))
+def table(text=TEXT, encoding="utf-8"):
+    return read_table(io.BytesIO(text.encode(encoding)))
 
 
 def test_a_table_lists_its_columns():
@@ -23,11 +24,7 @@ def test_a_table_lists_its_columns():
     assert read.numeric_columns == ("x", "y", "gap", "flat", "huge")
     assert read.text_columns == ("name",)
     assert (read.n_rows, read.notes, len(read.digest)) == (3, ("Words in column 'name' are text.",), 16)
-
-
-def test_notes_of_bytes_and_of_cells_come_together():
-    read = read_table(io.BytesIO("größe;b\n1,5;2\n".encode("latin-1")))
-    assert len(read.notes) == 2
+    assert len(table("größe;b\n1,5;2\n", "latin-1").notes) == 2, "of bytes and of cells"
 
 
 def test_a_typed_box_is_kept_and_clips():
@@ -39,6 +36,9 @@ def test_a_typed_box_is_kept_and_clips():
     assert not dataset.bounds_from_data
     assert dataset.labels is None
     assert (dataset.feature_names, dataset.title) == (("x", "y"), "Mine")
+    flat = table().dataset(["flat", "huge"], box=Box([0, -100], [10, 100]))
+    np.testing.assert_array_equal(flat.points[:, 1], [100, -100, 0])
+    assert flat.nonprivate_n_clipped == 2
 
 
 def test_bounds_from_data_are_marked():
@@ -50,13 +50,9 @@ def test_bounds_from_data_are_marked():
     assert (dataset.box.high >= [30, 3]).all()
 
 
-def test_one_name_is_one_feature():
-    assert table().dataset("x").feature_names == ("x",)
-
-
 @pytest.mark.parametrize(("label", "classes"), [("name", [1, 0, 1]), ("y", [0, 1, 2]), ("flat", [0, 0, 0])])
 def test_labels_count_from_zero(label, classes):
-    labels = table().dataset(["x"], label=label).labels
+    labels = table().dataset("x", label=label).labels
     assert labels.tolist() == classes
     assert labels.dtype == np.intp
 
@@ -78,46 +74,42 @@ def test_missing_labels_count_as_missing():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("text", "arguments", "message"),
     [
-        ({"features": []}, "No feature was chosen.*Choose from 'x', 'y', 'gap'"),
-        ({"features": ["nope"]}, "no column 'nope'.*Choose from 'x'"),
-        ({"features": [3]}, "no column '3'"),
-        ({"features": ["name"]}, "'name' is text, but features must be numbers"),
-        ({"features": ["x", "x"]}, "'x' was chosen twice"),
-        ({"features": ["x"], "label": "x"}, "as feature and as label"),
-        ({"features": ["x"], "label": "nope"}, "no column 'nope' to take labels from"),
-        ({"features": ["x", "gap"]}, r"missing or infinite in 'gap' \(1, first in row 2\) of 3 rows.*Drop those rows"),
-        ({"features": ["x"], "missing": "guess"}, "missing must be one of error, drop.*got 'guess'"),
-        ({"features": ["x", "flat"]}, "'flat' had one value only, 7.*Type bounds.*7 - 1 to 7 \\+ 1"),
-        ({"features": ["huge"]}, "span more than a number can hold.*Type narrower bounds"),
-        ({"features": ["x"], "box": Box.cube(0, 1, 2)}, "box had 2 axes, but 1 columns were chosen"),
-        ({"features": ["x"], "box": (0, 1)}, "box had the type tuple"),
-        ({"features": ["x" * 9000]}, "no column 'x{39}…'"),
+        *(
+            (TEXT, arguments, message)
+            for arguments, message in [
+                ({"features": []}, "No feature was chosen.*Choose from 'x', 'y', 'gap'"),
+                ({"features": ["nope"]}, "no column 'nope'.*Choose from 'x'"),
+                ({"features": [3]}, "no column '3'"),
+                ({"features": ["name"]}, "'name' is text, but features must be numbers"),
+                ({"features": ["x", "x"]}, "'x' was chosen twice"),
+                ({"features": ["x"], "label": "x"}, "as feature and as label"),
+                ({"features": ["x"], "label": "nope"}, "no column 'nope' to take labels from"),
+                ({"features": ["x", "gap"]}, r"infinite in 'gap' \(1, first in row 2\) of 3 rows.*Drop those rows"),
+                ({"features": ["x"], "missing": "guess"}, "missing must be one of error, drop, middle.*got 'guess'"),
+                ({"features": ["x", "flat"]}, "'flat' had one value only, 7.*Type bounds.*7 - 1 to 7 \\+ 1"),
+                ({"features": ["huge"]}, "span more than a number can hold.*Type narrower bounds"),
+                ({"features": ["x"], "box": Box.cube(0, 1, 2)}, "box had 2 axes, but 1 columns were chosen"),
+                ({"features": ["x"], "box": (0, 1)}, "box had the type tuple"),
+                ({"features": ["x" * 9000]}, "no column 'x{39}…'"),
+                ({"features": ["x"], "box": NINE, "scaling": "log"}, "scaling must be one of none, unit.*got 'log'"),
+                ({"features": ["x"], "box": NINE, "units": ("a", "b")}, "There were 2 units for 1 columns"),
+                ({"features": ["x"], "box": NINE, "share": 0.0}, "rows must be above 0 and at most 1, got 0.0"),
+                ({"features": ["x"], "box": NINE, "share": float("nan")}, "share of rows must be .*got nan"),
+                ({"features": ["x"], "box": NINE, "share": 1e-9}, "No row was kept: .* was 1e-09. Keep a larger share"),
+            ]
+        ),
+        ("x,y\n1,\n,2\n", {"features": ["x", "y"], "missing": "drop"}, "No row was complete"),
+        ("x,c\n1,\n2,\n", {"features": ["x"], "label": "c", "box": NINE, "missing": "middle"}, "No row was complete"),
+        ("x,y\n1,nan\n2,inf\n", {"features": ["x", "y"], "missing": "middle"}, "'y' had no number to take bounds from"),
+        ("a,b\nx,y\n", {"features": ["a"]}, "No column of this file is numeric"),
+        (",".join(f"x{i}" for i in range(50)) + "\n" + "1," * 50, {"features": ["nope"]}, r"'x7' and 42 more\."),
     ],
 )
-def test_errors_say_the_way_out(arguments, message):
+def test_errors_say_the_way_out(text, arguments, message):
     with pytest.raises(TableError, match=message):
-        table().dataset(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("text", "features", "message"),
-    [
-        ("x,y\n1,\n,2\n", ["x", "y"], "No row was complete"),
-        ("a,b\nx,y\n", ["a"], "No column of this file is numeric"),
-        (",".join(f"x{i}" for i in range(50)) + "\n" + "1," * 50, ["nope"], r"'x7' and 42 more\."),
-    ],
-)
-def test_errors_of_other_tables_say_the_way_out(text, features, message):
-    with pytest.raises(TableError, match=message):
-        table(text).dataset(features, missing="drop")
-
-
-def test_flat_and_huge_columns_work_with_typed_bounds():
-    dataset = table().dataset(["flat", "huge"], box=Box([0, -100], [10, 100]))
-    np.testing.assert_array_equal(dataset.points[:, 1], [100, -100, 0])
-    assert dataset.nonprivate_n_clipped == 2
+        table(text).dataset(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -181,61 +173,30 @@ def use_table(read):
                     assert isinstance(dataset, Dataset)
 
 
-@given(st.binary(max_size=300))
-@example(b"\x1f\x8b\x08\x00")
-@example(b"\xff\xfe\x00\xd8")
-@example(b'"')
-@settings(suppress_health_check=[HealthCheck.too_slow])
-def test_random_bytes_give_a_table_or_a_table_error(data):
-    use(data)
-
-
-cells = st.sampled_from(
-    [
-        "1",
-        "-2.5",
-        "1e308",
-        "-1e308",
-        "1e999",
-        "nan",
-        "inf",
-        "",
-        " ",
-        "x",
-        "é",
-        "1,5",
-        '"1,5"',
-        '"',
-        '""',
-        "'",
-        "a b",
-        "sep=;",
-        "#",
-        "\\",
-        "\ufeff",
-        "\u2028",
-        "\x85",
-        "\x0c",
-        "€",
-        "𝟏",
-        "0x1",
-        "x" * 200,
-        '"a\nb"',
-    ]
-)
+ODD = '1~-2.5~1e308~-1e308~1e999~nan~inf~~ ~x~é~1,5~"1,5"~"~""~\'~a b~sep=;~#~\\~\ufeff~\u2028~\x85~\x0c~€~𝟏~0x1~"a\nb"'
+cells = st.sampled_from([*ODD.split("~"), "x" * 200])
 separators = st.sampled_from([",", ";", "\t", "|", ", ", "\n", "\r\n", "\r", ",,", "\n\n"])
 encodings = st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
 
 
-@given(st.lists(st.tuples(cells, separators), max_size=40), encodings)
+tables = st.tuples(st.lists(st.tuples(cells, separators), max_size=40), encodings)
+SMALL = {
+    "bytes": st.binary(max_size=300),
+    "tables": tables.map(lambda made: "".join(map("".join, made[0])).encode(made[1])),
+    "text": st.text(alphabet="a1.,;\t|\n\r\"'+-eE ", max_size=80).map(str.encode),
+}
+
+
+@pytest.mark.parametrize("kind", SMALL)
+@given(data=st.data())
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_random_tables_give_a_table_or_a_table_error(parts, encoding):
-    use("".join(cell + separator for cell, separator in parts).encode(encoding))
+def test_random_files_give_a_table_or_a_table_error(kind, data):
+    use(data.draw(SMALL[kind]))
 
 
-@given(st.text(alphabet="a1.,;\t|\n\r\"'+-eE ", max_size=80))
-def test_random_text_gives_a_table_or_a_table_error(text):
-    use(text.encode())
+@pytest.mark.parametrize("data", [b"\x1f\x8b\x08\x00", b"\xff\xfe\x00\xd8", b'"'])
+def test_beginnings_of_files_give_a_table_or_a_table_error(data):
+    use(data)
 
 
 names = st.lists(st.from_regex(r"[a-z][a-z ,;]{0,8}[a-z]", fullmatch=True), min_size=1, max_size=5, unique=True)

@@ -13,44 +13,28 @@ from dpviz.stories.view import Words
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_a_seed_decides_a_pair(name):
+def test_a_seed_decides_a_pair_and_its_data_set_within_its_sizes(name):
     one, again = load_pair(name, n=150, seed=3), load_pair(name, n=150, seed=3)
     assert np.array_equal(one.source, again.source)
     assert np.array_equal(one.targets, again.targets)
     assert one.source.shape == (150, one.box.d)
     assert np.array_equal(one.box.clip(one.source), one.source)
     assert np.array_equal(one.box.clip(one.targets), one.targets)
-    assert pair_sizes(name).minimum <= pair_sizes(name).default <= pair_sizes(name).maximum
     for knob in pair_knobs(name):
         load_pair(name, n=150, **{knob.name: knob.default})
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_the_smallest_and_the_largest_pair_can_be_made(name):
+    dataset = source_of(name, one)
+    assert np.array_equal(dataset.points, one.source)
+    assert (dataset.box, dataset.title, dataset.note) == (one.box, one.title, one.note)
+    assert len(set(dataset.feature_names)) == one.box.d
+    assert dataset.bounds_from_data == one.bounds_from_data
+    assert (dataset.labels is None) == (one.source_labels is None)
     sizes = pair_sizes(name)
+    assert sizes.minimum <= sizes.default <= sizes.maximum
     assert len(load_pair(name, n=sizes.minimum).source) == sizes.minimum
     assert len(load_pair(name, n=sizes.maximum).source) == sizes.maximum
     for wrong in (sizes.minimum - 1, sizes.maximum + 1):
         with pytest.raises(ValueError, match="records"):
             load_pair(name, n=wrong)
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_a_pairs_source_is_a_data_set(name):
-    pair = load_pair(name, n=150)
-    dataset = source_of(name, pair)
-    assert np.array_equal(dataset.points, pair.source)
-    assert (dataset.box, dataset.title, dataset.note) == (pair.box, pair.title, pair.note)
-    assert len(set(dataset.feature_names)) == pair.box.d
-    assert dataset.bounds_from_data == pair.bounds_from_data
-    assert (dataset.labels is None) == (pair.source_labels is None)
-
-
-def test_what_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match="one of first_aid"):
-        load_pair("nothing")
-    with pytest.raises(KnobError, match="n_targets"):
-        load_pair("first_aid", n_targets=0)
 
 
 @pytest.mark.parametrize("spread", SPREADS)
@@ -177,9 +161,12 @@ def test_one_record_decides_the_best_choice(k):
 
 def test_bad_arguments_are_named():
     for make, words in (
+        (lambda: load_pair("nothing"), "one of first_aid"),
         (lambda: pairs.synthetic(4, rng=rng()), "synthetic set was 4"),
         (lambda: pairs.worst_case(7), "k was 7"),
         (lambda: pairs.SourceTarget("", [[0.0]], [[0.0]], Box.cube(0, 1, 1), Ball([0.0, 0.0], 1.0)), "ball had 2"),
     ):
         with pytest.raises(ValueError, match=words):
             make()
+    with pytest.raises(KnobError, match="n_targets"):
+        load_pair("first_aid", n_targets=0)

@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from dpviz.data import TableError, read_table
 from tests.data.test_hostile_files import FORMATS
-from tests.data.test_table import cells, encodings, separators, use
+from tests.data.test_table import SMALL, use
 
 # Numbers of files.
 QUICK, LONG = 500, 10_000
 quick = settings(max_examples=QUICK, suppress_health_check=[HealthCheck.too_slow])
 long = settings(max_examples=LONG, suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate, Phase.shrink])
-tables = st.tuples(st.lists(st.tuples(cells, separators), max_size=40), encodings)
 breaks = st.lists(st.tuples(st.floats(0, 1), st.sampled_from(["cut", "flip", "put", "drop"]), st.binary(max_size=8)))
 broken = st.tuples(st.sampled_from(sorted(FORMATS)), breaks.filter(bool))
 
@@ -66,10 +65,9 @@ def test_10_000_broken_files(made):
 
 @pytest.mark.slow
 @long
-@given(tables)
-def test_10_000_tables_of_odd_cells(made):
-    parts, encoding = made
-    use("".join(cell + separator for cell, separator in parts).encode(encoding))
+@given(SMALL["tables"])
+def test_10_000_tables_of_odd_cells(data):
+    use(data)
 
 
 def test_the_wounds_hurt_and_some_files_live():
