@@ -46,7 +46,7 @@ class Knob:
     low: float = -math.inf
     # Highest value that sliders offer.
     high: float = math.inf
-    # Lowest value that is allowed at all.
+    # Lowest value that is allowed at all. Only parameters need it: a page and its links stay between `low` and `high`.
     minimum: float = -math.inf
     # Highest value that is allowed at all.
     maximum: float = math.inf

@@ -39,8 +39,8 @@ AUDIENCE = Knob(
     choices=(("curator", "Curator"), ("public", "Everyone")),
 )
 # The seeds of the first picture were chosen for visibly wide zones; any other pair is as good.
-START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED, 0, MOST_SEED)
-NOISE_SEED = Knob("noise_seed", "int", 112, "Noise seed", "Known noise protects nobody.", 0, MOST_SEED, 0, MOST_SEED)
+START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED)
+NOISE_SEED = Knob("noise_seed", "int", 112, "Noise seed", "Known noise protects nobody.", 0, MOST_SEED)
 SECRET = Knob(
     "secret",
     "bool",
@@ -56,11 +56,11 @@ SOLID = Knob(
     "Two features, or three as a box seen from afar.",
     choices=(("flat", "Two features"), ("solid", "Three, turned")),
 )
-YAW = Knob("yaw", "int", 30, "Turn", "Degrees around the third feature.", -180, 180, -180, 180, unit="degrees")
+YAW = Knob("yaw", "int", 30, "Turn", "Degrees around the third feature.", -180, 180, unit="degrees")
 PRINCIPAL = Knob(
     "principal", "bool", False, "Principal directions", "Computed from the records: the curator's view only."
 )
-PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.", -90, 90, -90, 90, unit="degrees")
+PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.", -90, 90, unit="degrees")
 
 
 MORE = "More"
@@ -200,10 +200,7 @@ def axis_knobs(d: int) -> list[Knob]:
         ("y", "Up", "on the vertical axis"),
         ("z", "Third feature", "along the third edge of the box"),
     )
-    return [
-        Knob(name, "int", at, label, f"Feature {place}.", 0, d - 1, 0, d - 1)
-        for at, (name, label, place) in enumerate(axes)
-    ]
+    return [Knob(name, "int", at, label, f"Feature {place}.", 0, d - 1) for at, (name, label, place) in enumerate(axes)]
 
 
 def view(frame: PageFrame, *, solid: bool = False) -> View:

@@ -45,8 +45,6 @@ EPSILON = Knob(
     "How much one person may change what is released.",
     0.05,
     20.0,
-    0.05,
-    20.0,
     log=True,
 )
 # Not seen beside a navigation that is open.

@@ -108,7 +108,7 @@ def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
     pairs = [(knob.name, knob) for knob in knobs(BASELINES[method].Params) if knob.name not in COMMON]
     if method in RULES:
         field, label, text, most = RULES[method]
-        pairs.insert(0, (field, Knob(field, "int", 0, label, text, 0, most, 0, most)))
+        pairs.insert(0, (field, Knob(field, "int", 0, label, text, 0, most)))
     return tuple((field, replace(knob, name=f"{method}_{field}")) for field, knob in pairs)
 
 

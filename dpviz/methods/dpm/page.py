@@ -50,15 +50,7 @@ HELP = {
 }
 MOST_NODE = 4095
 LEVELS = Knob(
-    "n_levels",
-    "int",
-    0,
-    "Levels of cuts τ (0: the rule)",
-    "More find smaller clusters, each with less budget.",
-    0,
-    10,
-    0,
-    10,
+    "n_levels", "int", 0, "Levels of cuts τ (0: the rule)", "More find smaller clusters, each with less budget.", 0, 10
 )
 POWER = Knob(
     "delta_power",
@@ -66,8 +58,6 @@ POWER = Knob(
     0,
     "δ = 1 in 10^x, x = (0: the rule)",
     "The rule: 1/(n √n) of the noisy number of records. Gaussian noise on the centers needs some δ.",
-    0,
-    12,
     0,
     12,
 )
@@ -78,10 +68,8 @@ PUBLIC_N = Knob(
     "The number of records is public",
     "Then depth, shares and δ follow it without paying. The guarantee holds only if it is true.",
 )
-NODE = Knob(
-    "node", "int", 0, "Subset", "A node of the split tree. Click one there, or a cut.", 0, MOST_NODE, 0, MOST_NODE
-)
-ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown.", 0, 50, 0, 50)
+NODE = Knob("node", "int", 0, "Subset", "A node of the split tree. Click one there, or a cut.", 0, MOST_NODE)
+ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown.", 0, 50)
 
 
 # Bounds of a share. Every step reads the records, so no share is 0.
@@ -102,7 +90,7 @@ WHOSE_SHARES = Knob(
     choices=(("rule", "The rule"), ("own", "Your own")),
 )
 SHARES = {
-    name: Knob(f"share_{name}", "float", getattr(PUBLISHED_SHARES, name), label, text, LEAST, MOST, LEAST, MOST)
+    name: Knob(f"share_{name}", "float", getattr(PUBLISHED_SHARES, name), label, text, LEAST, MOST)
     for name, (label, text) in SHARE_WORDS.items()
 }
 LOCKS = {

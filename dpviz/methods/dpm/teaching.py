@@ -59,7 +59,7 @@ def count_clusters(epsilon: float) -> Answer:
 
 
 CLUSTERS = ranges("1 or 2", "3 or 4", "5", "6 or more", at=(2.5, 4.5, 5.5))
-EPSILON = Knob("course_cuts", "float", 0.1, "ε", "All cuts and counts together.", 0.05, 5.0, 0.05, 5.0, log=True)
+EPSILON = Knob("course_cuts", "float", 0.1, "ε", "All cuts and counts together.", 0.05, 5.0, log=True)
 CHAPTER = RunChapter(
     "cuts",
     "Cuts where nobody is",

@@ -36,9 +36,9 @@ MOVES = Knob(
     "transition point was found.",
     choices=(("cut", "Cut"), ("level", "Level"), ("search", "Search")),
 )
-FIRST = Knob("first", "int", 0, "From component", "Or click a transition point.", 0, MOST_NUMBER, 0, MOST_NUMBER)
+FIRST = Knob("first", "int", 0, "From component", "Or click a transition point.", 0, MOST_NUMBER)
 SECOND = replace(FIRST, name="second", label="To component")
-RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50, 5, 50)
+RUNS = Knob("n_morse_runs", "int", 10, "Runs for each budget", "More runs, steadier bands.", 5, 50)
 TAB = under("below", ("runs", "Many runs"), two_worlds.CHOICE)
 # Statistic that distinguishes two worlds.
 PEAK = "Released peak"

@@ -79,7 +79,7 @@ def enough_people() -> Answer:
 
 
 MOONS = ranges("0 to 3", "4 to 7", "8 to 10", at=(3.5, 7.5))
-EPSILON = Knob("course_hills", "float", 1.0, "ε", "For the whole landscape.", 0.5, 20.0, 0.5, 20.0, log=True)
+EPSILON = Knob("course_hills", "float", 1.0, "ε", "For the whole landscape.", 0.5, 20.0, log=True)
 
 
 def both() -> Answer:

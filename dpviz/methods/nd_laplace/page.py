@@ -68,11 +68,9 @@ UNIT = replace(
     default="auto",
     choices=(("auto", "Suited to the data"), *KNOBS["unit"].choices),
 )
-RADIUS = Knob(
-    "radius", "int", 5, "Radius that ε is for", "ε means nothing without a distance.", 0, N_RADII - 1, 0, N_RADII - 1
-)
+RADIUS = Knob("radius", "int", 5, "Radius that ε is for", "ε means nothing without a distance.", 0, N_RADII - 1)
 # At first, a person in the middle of the city whose move is typical.
-RECORD = Knob("record", "int", 2, "Whose record", "Or click one in the picture.", 0, 999_999, 0, 999_999)
+RECORD = Knob("record", "int", 2, "Whose record", "Or click one in the picture.", 0, 999_999)
 CLUSTERING = Knob("clustering", "choice", "kmeans", "Clusters by", "", choices=tuple(METHODS.items()))
 CLUSTERS = Knob("n_clusters", "int", 6, "Clusters k", "K-Means only; the others find their own number.", 2, 24, 2, 24)
 AGAIN = Knob(
@@ -81,8 +79,6 @@ AGAIN = Knob(
     10,
     "Releases of the same record",
     "Each is one more release, and budgets add up.",
-    1,
-    attacks.MOST_RELEASES,
     1,
     attacks.MOST_RELEASES,
 )
@@ -212,7 +208,7 @@ class NDLaplacePage(MethodPage):
         if int(state.value(RECORD)) >= max(n, 1):
             state.remember(RECORD, 0)
         last = float(max(n - 1, 1))
-        record = int(controls.control(replace(RECORD, high=last, maximum=last)))
+        record = int(controls.control(replace(RECORD, high=last)))
         self.look = replace(self.look, record=min(record, max(n - 1, 0)))
 
     def params(self, epsilon: float) -> Params:

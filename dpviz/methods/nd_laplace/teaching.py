@@ -147,7 +147,7 @@ def mean_move() -> Answer:
     return Answer(mean, {"measured": f"{round(mean, -1):,.0f} m", "draws": f"{N_DRAWS:,}"})
 
 
-SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "Of one place that is sent.", 0.1, 10.0, 0.1, 10.0, log=True)
+SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "Of one place that is sent.", 0.1, 10.0, log=True)
 
 
 def apart_words(level: float) -> str:

@@ -60,17 +60,9 @@ SPREAD = Knob(
     choices=(("even", "Evenly spread"), ("uniform", "At random")),
 )
 NUMBER = Knob(
-    "n_targets",
-    "int",
-    DEFAULT_TARGETS,
-    "How many targets",
-    "Centers are chosen among them.",
-    10,
-    MOST_TARGETS,
-    10,
-    MOST_TARGETS,
+    "n_targets", "int", DEFAULT_TARGETS, "How many targets", "Centers are chosen among them.", 10, MOST_TARGETS
 )
-SEED = Knob("target_seed", "int", 0, "Target seed", "Places the targets; public.", 0, 10**6, 0, 10**6)
+SEED = Knob("target_seed", "int", 0, "Target seed", "Places the targets; public.", 0, 10**6)
 TARGETS = (SPREAD, NUMBER, SEED)
 
 # Parameters: only those that the method has are drawn.
@@ -96,15 +88,11 @@ BUDGET = Knob(
 )
 LOW, HIGH = 0.05, 20.0
 SLIDERS = {
-    "epsilon": Knob(
-        "epsilon", "float", 1.0, "Privacy budget ε", "What the averages spend.", LOW, HIGH, LOW, HIGH, log=True
-    ),
-    "rho": Knob(
-        "rho", "float", 0.5, "Privacy budget ρ", "What the averages spend, zCDP.", 0.005, HIGH, 0.005, HIGH, log=True
-    ),
+    "epsilon": Knob("epsilon", "float", 1.0, "Privacy budget ε", "What the averages spend.", LOW, HIGH, log=True),
+    "rho": Knob("rho", "float", 0.5, "Privacy budget ρ", "What the averages spend, zCDP.", 0.005, HIGH, log=True),
 }
 # Delta of Gaussian noise under ε.
-DELTA = Knob("delta", "float", 1e-5, "δ", "How often the guarantee may fail.", 1e-9, 0.01, 1e-300, 0.5, log=True)
+DELTA = Knob("delta", "float", 1e-5, "δ", "How often the guarantee may fail.", 1e-9, 0.01, log=True)
 
 # Tabs.
 
@@ -128,7 +116,7 @@ WHAT = Knob(
     "Removing is the neighbor that the guarantee speaks of; moving is removing and adding.",
     choices=(("remove", "It is removed"), ("move", "It is moved")),
 )
-RUNS = Knob("n_cost_runs", "int", 10, "Runs of each method", "More runs, steadier bands.", 5, 30, 5, 30)
+RUNS = Knob("n_cost_runs", "int", 10, "Runs of each method", "More runs, steadier bands.", 5, 30)
 CENTERS = (1, 2, 4, 8, 16, 32)
 BUDGETS = {"epsilon": (0.1, 0.3, 1.0, 3.0, 10.0), "rho": (0.01, 0.1, 0.5, 3.0, 10.0)}
 # Observation 4.2: copies of a place share one average.

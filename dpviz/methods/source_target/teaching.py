@@ -66,7 +66,7 @@ def private(epsilon: float) -> Answer:
 
 
 FARTHER = ranges("Less than 10", "10 to 29", "30 to 49", "50 or more", at=(10, 30, 50))
-EPSILON = Knob("course_helpers", "float", 0.1, "ε", "For all noisy averages.", 0.05, 5.0, 0.05, 5.0, log=True)
+EPSILON = Knob("course_helpers", "float", 0.1, "ε", "For all noisy averages.", 0.05, 5.0, log=True)
 
 
 @cache

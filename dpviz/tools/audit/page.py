@@ -74,9 +74,7 @@ PAIR = Knob(
     choices=(("made", "Worst case"), ("own", "This data")),
 )
 # The cases are for a budget of 1. This value multiplies all of their budget, whatever parts it is divided into.
-EPSILON = Knob(
-    "audit_epsilon", "float", 1.0, "Audited at ε", "What each run may spend.", 0.1, 10.0, 0.1, 10.0, log=True
-)
+EPSILON = Knob("audit_epsilon", "float", 1.0, "Audited at ε", "What each run may spend.", 0.1, 10.0, log=True)
 RUNS = Knob(
     "audit_runs",
     "choice",
@@ -93,7 +91,7 @@ TAB = Knob(
     "",
     choices=(("table", "All methods and modes"), reading.CHOICE),
 )
-SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED, 0, MOST_SEED)
+SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED)
 CODE = "The calls behind the numbers above, and two charts of them: the same worlds, runs and seeds."
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
@@ -200,7 +198,7 @@ def ask(page: PageFrame) -> AuditQuestion:
             record = 0
         elif pair == "own" and last >= 0:
             words = "Whose presence is audited: a row of the data."
-            record = int(controls.control(Knob("record", "int", 0, "Record", words, 0, last, 0, last)))
+            record = int(controls.control(Knob("record", "int", 0, "Record", words, 0, last)))
     with page.more:
         runs = int(controls.control(RUNS))
         seed = int(controls.control(SEED))

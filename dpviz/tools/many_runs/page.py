@@ -41,7 +41,7 @@ IN_BANDS = 10
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 PUBLIC = "Every run is one more release, and their budgets add up: you see one."
 OVER_PUBLIC = "Each ε is a separate release, and their budgets add up. Only the curator sees them."
-RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 100, 10, 100)
+RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 100)
 VARY = Knob(
     "vary",
     "choice",

@@ -47,9 +47,7 @@ SALARY_DOT = 0.028
 # Height of a dot, as a share of the picture.
 SALARY_LEVEL = 0.075
 SALARY_FLOOR = 0.22
-LEAVER = Knob(
-    "course_leaver", "int", 5, "Who leaves", "The colleague whose salary is computed.", 1, N_COLLEAGUES, 1, N_COLLEAGUES
-)
+LEAVER = Knob("course_leaver", "int", 5, "Who leaves", "The colleague whose salary is computed.", 1, N_COLLEAGUES)
 
 
 def salaries() -> FloatArray:
@@ -136,9 +134,7 @@ COIN_SEED = 11
 # People along one side of each half, which shows 100 people.
 SIDE = 10
 HALVES = ("truth: yes", "truth: no")
-LEANING = Knob(
-    "course_epsilon", "float", TWO_TOSSES, "ε", "How often the coin tells the truth.", 0.1, 4.0, 0.1, 4.0, log=True
-)
+LEANING = Knob("course_epsilon", "float", TWO_TOSSES, "ε", "How often the coin tells the truth.", 0.1, 4.0, log=True)
 
 
 def attack_coin(epsilon: float) -> Answer:
@@ -425,7 +421,7 @@ CLINIC, TOWN = 200, 2_000  # people
 TARGET_ERROR = 0.5
 # Range of ε.
 LOW, HIGH = 0.01, 5.0
-PRICE = Knob("course_price", "float", 0.1, "ε", "One ε for both, to see what it costs.", LOW, HIGH, LOW, HIGH, log=True)
+PRICE = Knob("course_price", "float", 0.1, "ε", "One ε for both, to see what it costs.", LOW, HIGH, log=True)
 
 
 def age_error(n: int, epsilon: float) -> float:
@@ -614,7 +610,7 @@ K_MEANS = Chapter(
 
 # Chapter 5: exact centers are averages, so an attacker who knows all other people computes the missing person.
 
-MISSING = Knob("course_missing", "int", 12, "Who is missing", "The one the attacker does not know.", 1, N, 1, N)
+MISSING = Knob("course_missing", "int", 12, "Who is missing", "The one the attacker does not know.", 1, N)
 
 
 def computed_place(missing: int) -> FloatArray:

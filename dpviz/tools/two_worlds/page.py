@@ -43,7 +43,7 @@ PUBLIC = (
 )
 NO_RUN = "There is no run to compare with: the place of the picture says why."
 
-RECORD = Knob("record", "int", 0, "Record", "Its row. Or click it in a picture.", 0, MOST_ROW, 0, MOST_ROW)
+RECORD = Knob("record", "int", 0, "Record", "Its row. Or click it in a picture.", 0, MOST_ROW)
 WHAT = Knob(
     "operation", "choice", REMOVE, "In the other world", "What the guarantee covers is offered.", choices=OPERATIONS
 )
@@ -56,8 +56,8 @@ WHERE = Knob(
     "The corner of the public box that is farthest from the record, or a place in percent of the box.",
     choices=((NEAR, "One radius away"), (CORNER, "Farthest corner"), (STATED, "A stated place")),
 )
-ACROSS = Knob("across", "int", 90, "To, across", "In percent of the box.", 0, 100, 0, 100, unit="%")
-UP = Knob("up", "int", 90, "To, up", "In percent of the box.", 0, 100, 0, 100, unit="%")
+ACROSS = Knob("across", "int", 90, "To, across", "In percent of the box.", 0, 100, unit="%")
+UP = Knob("up", "int", 90, "To, up", "In percent of the box.", 0, 100, unit="%")
 RUNS = Knob(
     "n_world_runs",
     "choice",
@@ -163,7 +163,7 @@ def _choose(frame: PageFrame, tab: WorldsTab, method: RunRequest, operations: tu
         with record_column:
             last = float(max(dataset.n - 1, 1))
             state.remember(RECORD, row)
-            controls.control(replace(tab.record, high=last, maximum=last))
+            controls.control(replace(tab.record, high=last))
     elif dataset.n:
         record_column.markdown(f"Record {row}")
     with change_column:

@@ -26,9 +26,7 @@ MOST_RECORDS = 100_000
 FEWEST_RECORDS = 10
 UPLOAD_TITLE = "Upload a file…"
 UPLOADS = "Take a table of your own: it stays in this session's memory."
-DATA_SEED = Knob(
-    "data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6, 0, 10**6
-)
+DATA_SEED = Knob("data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6)
 # Knobs whose values make sense only for one set.
 OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")
 # Cards of the gallery in a row.

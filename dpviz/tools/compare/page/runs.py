@@ -55,7 +55,7 @@ GRIDS = {
     "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0),
     "all": EPSILONS,
 }
-AT = Knob("compare_at", "float", 1.0, "Read at ε", "The ranking is that of this ε.", 0.05, 20.0, 0.05, 20.0, log=True)
+AT = Knob("compare_at", "float", 1.0, "Read at ε", "The ranking is that of this ε.", 0.05, 20.0, log=True)
 SWITCHES = {
     key: Knob(f"with_{key}", "bool", entry.entry.on, entry.name, "Whether it is compared.")
     for key, entry in ENTRIES.items()
@@ -87,9 +87,9 @@ AXIS = Knob(
     "Guarantees for other neighbors are not the same promise at the same ε.",
     choices=(("add_remove", "Adding or removing one"), ("replace", "Replacing one")),
 )
-SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED, 0, MOST_SEED)
+SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED)
 # The run of the first maps is typical of its methods on the default records. Any other run would do as well.
-DRAW = Knob("compare_draw", "int", TYPICAL, "Run in the maps", "Counted from 0.", 0, 99, 0, 99)
+DRAW = Knob("compare_draw", "int", TYPICAL, "Run in the maps", "Counted from 0.", 0, 99)
 KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, AT, DRAW)
 # Seconds that a search waits for its next rounds before it draws. Most rounds take less time than a drawing.
 PATIENCE = 0.4
@@ -308,9 +308,9 @@ HEIGHT = 330  # CSS pixels
 CLICK = "Click a mark to look at the run nearest to its median: its centers, its promise, and its own page."
 _CHOICES = ((NONE, "None"), *((key, entry.name) for key, entry in ENTRIES.items()))
 CHOSEN = Knob("chosen", "choice", NONE, "Chosen run", "", choices=_CHOICES)
-CHOSEN_AT = Knob("chosen_epsilon", "float", 1.0, "Chosen ε", "", 0.05, 20.0, 0.05, 20.0)
+CHOSEN_AT = Knob("chosen_epsilon", "float", 1.0, "Chosen ε", "", 0.05, 20.0)
 PINNED = Knob("pinned", "choice", NONE, "Pinned run", "", choices=_CHOICES)
-PINNED_AT = Knob("pinned_epsilon", "float", 1.0, "Pinned ε", "", 0.05, 20.0, 0.05, 20.0)
+PINNED_AT = Knob("pinned_epsilon", "float", 1.0, "Pinned ε", "", 0.05, 20.0)
 CHOICES = (CHOSEN, CHOSEN_AT, PINNED, PINNED_AT)
 
 

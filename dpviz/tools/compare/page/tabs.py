@@ -34,7 +34,7 @@ from dpviz.ui.panel import safe_table
 # Runs of the recommended method whose clusters are compared with the clusters without privacy.
 LOOKED_AT = 20
 CURVE_HEIGHT = 300  # CSS pixels
-LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0, 1.0, 1e6)
+LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0)
 SHARE = Knob(
     "aim_share",
     "choice",
