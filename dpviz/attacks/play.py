@@ -144,7 +144,7 @@ def location_rounds(
     for generator in rng.spawn(n_rounds):
         location = prior.locations[generator.choice(len(prior.weights), p=prior.weights)]
         released = mechanism(np.tile(location, (n_releases, 1)), generator)
-        yield LocationRound(released), LocationSecret(frozen(location.copy()))
+        yield LocationRound(released), LocationSecret(location.copy())
 
 
 def score_location(

@@ -183,9 +183,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     last = trace[-1]
     assert isinstance(last, AverageStep)
     release = CoverRelease(
-        centers=frozen(box.clip(box.from_unit(last.released_centers))),
+        centers=box.clip(box.from_unit(last.released_centers)),
         noisy_counts=last.cluster_counts,
-        axes=frozen(run.axes),
+        axes=run.axes,
         picked=last.picked,
         picked_counts=last.noisy_counts,
     )
@@ -392,9 +392,7 @@ class _EmMcRun(Confidential):
         one = PureEvent(f"grid {scale + 1}: a pick", epsilon, bounded_range=True, calibrated_for=self.adjacency)
         spent = SequenceEvent(f"grid {scale + 1}", (one,) * k)
         events = (*self.size_events, spent) if scale == 0 else (spent,)
-        return ScaleStep(
-            scale, cover.side, cover.candidates, frozen(picks), frozen(np.stack(scores)), frozen(covered), events
-        )
+        return ScaleStep(scale, cover.side, cover.candidates, picks, np.stack(scores), covered, events)
 
     def _average(self, picked: Points, *, rng: np.random.Generator) -> AverageStep:
         """Count the picks, group them by weighted k-means, and average each group's records with noise."""
@@ -418,14 +416,14 @@ class _EmMcRun(Confidential):
         noisy_sums = gaussian(sums, sigma=averages.sigma, rng=sum_rng)
         released = noisy_means(counts, noisy_sums, lifted, count_scale=1.0 / self.shares.count_epsilon)
         return AverageStep(
-            picked=frozen(picked),
-            nonprivate_labels=frozen(labels),
-            nonprivate_counts=frozen(exact),
-            noisy_counts=frozen(noisy),
-            groups=frozen(groups),
-            nonprivate_sums=frozen(sums),
-            cluster_counts=frozen(counts),
-            lifted_centers=frozen(lifted),
-            released_centers=frozen(released),
+            picked=picked,
+            nonprivate_labels=labels,
+            nonprivate_counts=exact,
+            noisy_counts=noisy,
+            groups=groups,
+            nonprivate_sums=sums,
+            cluster_counts=counts,
+            lifted_centers=lifted,
+            released_centers=released,
             events=(counts_event("counts of the picks", self.shares.count_epsilon, self.adjacency), averages),
         )

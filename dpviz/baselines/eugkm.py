@@ -206,8 +206,8 @@ def fit(
     weights = np.repeat(last.noisy_cell_counts / each, each)
     noisy_counts = np.bincount(labels, weights=weights, minlength=params.n_clusters)
     release = GridRelease(
-        centers=frozen(box.clip(box.from_unit(last.released_centers))),
-        noisy_counts=frozen(noisy_counts.astype(np.float64)),
+        centers=box.clip(box.from_unit(last.released_centers)),
+        noisy_counts=noisy_counts.astype(np.float64),
         noisy_cell_counts=last.noisy_cell_counts,
         grid=last.grid,
     )

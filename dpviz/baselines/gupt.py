@@ -40,7 +40,6 @@ from dpviz.core import (
     Result,
     Step,
     check_arguments,
-    frozen,
     knob,
     unit_records,
     whole,
@@ -107,7 +106,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     trace = tuple(steps(points, box, params, rng=rng))
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
     release = BlocksRelease(
-        centers=frozen(box.clip(box.from_unit(last.released_centers))), n_blocks=len(last.nonprivate_block_centers)
+        centers=box.clip(box.from_unit(last.released_centers)), n_blocks=len(last.nonprivate_block_centers)
     )
     claim = Claim(params.epsilon, 0.0, adjacency, "each record draws one block; Laplace noise on the blocks' mean")
     # A given number of blocks does not need the number of records.
@@ -130,13 +129,13 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     mean = answers.mean(axis=0)
     noisy = laplace(mean, scale=event.scale, rng=noise_rng)
     yield BlocksStep(
-        start=frozen(start),
-        nonprivate_blocks=frozen(blocks),
-        nonprivate_block_sizes=frozen(np.bincount(blocks, minlength=n_blocks).astype(np.float64)),
-        nonprivate_block_centers=frozen(answers),
-        nonprivate_mean=frozen(mean),
+        start=start,
+        nonprivate_blocks=blocks,
+        nonprivate_block_sizes=np.bincount(blocks, minlength=n_blocks).astype(np.float64),
+        nonprivate_block_centers=answers,
+        nonprivate_mean=mean,
         scale=event.scale,
-        released_centers=frozen(np.clip(noisy, 0.0, 1.0)),
+        released_centers=np.clip(noisy, 0.0, 1.0),
         events=(*size.events, event),
     )
 

@@ -60,7 +60,6 @@ from dpviz.core import (
     Result,
     Step,
     check_arguments,
-    frozen,
     knob,
     projections,
     unit_records,
@@ -230,12 +229,12 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     assert isinstance(first, MeanStep)
     assert isinstance(last, CoresetStep)
     release = CoresetRelease(
-        centers=frozen(box.clip(box.from_unit(last.released_centers))),
+        centers=box.clip(box.from_unit(last.released_centers)),
         noisy_counts=last.cluster_counts,
-        places=frozen(box.clip(box.from_unit(last.places))),
+        places=box.clip(box.from_unit(last.places)),
         weights=last.weights,
         depths=last.depths,
-        mean=frozen(box.from_unit(first.noisy_mean)),
+        mean=box.from_unit(first.noisy_mean),
         planes=first.planes,
     )
     adjacency, plan = adjacency_of(params.adjacency), first.plan
@@ -258,7 +257,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     noisy = BOX_MIDDLE + gaussian(total, sigma=plan.mean.sigma, rng=mean_rng) / max(plan.n_records, 1.0)
     mean = np.clip(noisy, 0.0, 1.0)
     exact = BOX_MIDDLE + total / max(len(unit), 1)
-    yield MeanStep(plan, frozen(exact), frozen(mean), frozen(planes), (*plan.size_events, plan.mean))
+    yield MeanStep(plan, exact, mean, planes, (*plan.size_events, plan.mean))
     leaves = LshLeaves(np.full(len(unit), -1, dtype=np.intp))
     yield from _grow_tree(unit - mean, planes, plan, leaves, adjacency, rng=tree_rng)
     unreached = tuple(
@@ -333,7 +332,7 @@ def _grow_tree(
         leaves.n_levels = level
         event = counts_event(f"counts of level {level}", plan.level_epsilon, adjacency)
         above = np.repeat(branching, 2)
-        yield LshLevelStep(level, frozen(above), frozen(exact), frozen(noisy), frozen(passing), frozen(nodes), (event,))
+        yield LshLevelStep(level, above, exact, noisy, passing, nodes, (event,))
         counts = noisy[passing]
     leaves.add(nodes, np.arange(len(counts)), counts, leaves.n_levels)
 
@@ -363,13 +362,13 @@ def _coreset(
         centers = weighted_kmeans(heavy, mass, (centers, *spread)).centers[-1]
     near = assign(places, centers)
     return CoresetStep(
-        nonprivate_leaves=frozen(leaves.where),
-        nonprivate_counts=frozen(exact.nonprivate_counts),
-        nonprivate_sums=frozen(sums),
-        weights=frozen(weights),
-        depths=frozen(np.array(leaves.depths, dtype=np.intp)),
-        places=frozen(places),
-        released_centers=frozen(centers),
-        cluster_counts=frozen(np.bincount(near, weights=weights, minlength=params.n_clusters).astype(np.float64)),
+        nonprivate_leaves=leaves.where,
+        nonprivate_counts=exact.nonprivate_counts,
+        nonprivate_sums=sums,
+        weights=weights,
+        depths=np.array(leaves.depths, dtype=np.intp),
+        places=places,
+        released_centers=centers,
+        cluster_counts=np.bincount(near, weights=weights, minlength=params.n_clusters).astype(np.float64),
         events=(*unreached, plan.averages),
     )

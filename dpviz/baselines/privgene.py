@@ -40,7 +40,6 @@ from dpviz.core import (
     Step,
     check_arguments,
     compiled,
-    frozen,
     knob,
     squared_norms,
     unit_records,
@@ -131,7 +130,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     parents = np.empty((len(trace) - 1, params.n_parents, params.n_clusters, box.d))
     for row, step in zip(parents, trace[:-1], strict=True):
         row[:] = step.population[step.chosen]
-    release = GeneRelease(centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))), parents=frozen(parents))
+    release = GeneRelease(centers=box.clip(box.from_unit(trace[-1].released_centers)), parents=parents)
     claim = Claim(params.epsilon, 0.0, adjacency, "every pick is an exponential mechanism of sensitivity d")
     # A given number of rounds does not need the number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
@@ -166,9 +165,9 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         move = FIRST_MOVE * SHRINK ** (t - 1)
         yield GeneStep(
             iteration=t,
-            population=frozen(population),
-            nonprivate_scores=frozen(exact),
-            chosen=frozen(picks),
+            population=population,
+            nonprivate_scores=exact,
+            chosen=picks,
             released_centers=population[picks[0]],
             move=move,
             events=(*size.events, spent) if t == 1 else (spent,),

@@ -11,7 +11,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -45,6 +45,20 @@ def frozen(array: NDArray[DType]) -> NDArray[DType]:
     """Make `array` read-only and return it: results are shared between sessions."""
     array.setflags(write=False)
     return array
+
+
+class ReadOnly:
+    """Base of dataclasses whose arrays become read-only, because all sessions share them."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        itself: Any = self
+        for each in fields(itself):
+            value = getattr(self, each.name)
+            if isinstance(value, np.ndarray):
+                frozen(value)
 
 
 def fingerprint(array: NDArray[np.generic]) -> str:

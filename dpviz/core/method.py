@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from dpviz.core.arrays import Centers, Counts, Labels, Points
+from dpviz.core.arrays import Centers, Counts, Labels, Points, ReadOnly
 from dpviz.core.box import Box
 from dpviz.core.privacy import Guarantee
 
@@ -45,7 +45,7 @@ class Confidential:
         return f"<{type(self).__qualname__}, for the curator only; its values are not shown: {names}>"
 
 
-class Release:
+class Release(ReadOnly):
     """Base of everything that may be published. An attack or an audit takes only this."""
 
     __slots__ = ()
@@ -69,7 +69,7 @@ class Release:
         return f"<{type(self).__qualname__}: {', '.join(parts)}>"
 
 
-class Step(Confidential):
+class Step(ReadOnly, Confidential):
     """Base of one step of a trace, for the curator only, whatever its fields are called."""
 
     __slots__ = ()

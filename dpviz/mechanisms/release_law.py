@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, frozen, functions
+from dpviz.core import Box, FloatArray, Labels, Points, ReadOnly, algebra, as_points, frozen, functions
 
 # Steps of log V, for distant intervals and for near ones.
 STEPS = (0.125, 0.25)
@@ -344,7 +344,7 @@ def _masses(gaps: FloatArray, tail: Callable[[FloatArray], FloatArray]) -> Float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GridCells:
+class GridCells(ReadOnly):
     """The cells of a public rectangular grid: z is rounded to the nearest grid place, and that to its output.
 
     Cells at the rim reach to infinity, so that their masses add up to 1.

@@ -197,7 +197,7 @@ def remap_cells(grid: ArrayLike, outputs: ArrayLike) -> GridCells:
     lows = [np.concatenate([[-np.inf], middle])[at] for middle, at in zip(middles, lattice.places, strict=True)]
     highs = [np.concatenate([middle, [np.inf]])[at] for middle, at in zip(middles, lattice.places, strict=True)]
     released = np.array(as_points(outputs, n_features=places.shape[1]))
-    return GridCells(frozen(np.column_stack(lows)), frozen(np.column_stack(highs)), frozen(released))
+    return GridCells(np.column_stack(lows), np.column_stack(highs), released)
 
 
 def is_rectangular(lattice: Lattice) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.assets import LOOK
-from dpviz.core import AnyArray, BoolArray, ByteArray, Confidential, FloatArray, IntArray, frozen
+from dpviz.core import AnyArray, BoolArray, ByteArray, Confidential, FloatArray, IntArray, ReadOnly, frozen
 
 PACK_VERSION = 1
 # Name of layers with a public map under a picture. They are not in tables.
@@ -341,7 +341,7 @@ class Layer(Confidential):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lens(Confidential):
+class Lens(ReadOnly, Confidential):
     """A glass that enlarges where a noisy average lands with one person and without her. Exact: curator only."""
 
     # Place that it enlarges, scene coordinates.

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from dpviz.core import BoolArray, Centers, Counts, FloatArray, Labels, Points, compiled, frozen, writable
+from dpviz.core import BoolArray, Centers, Counts, FloatArray, Labels, Points, ReadOnly, compiled, writable
 from dpviz.core.arrays import array_cache
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
 from dpviz.solvers.lloyd import BLOCK, LloydRun, argmax_in_boxes, lloyd, nearness
@@ -45,7 +45,7 @@ Released: TypeAlias = Callable[[str, float, int, Callable[[Points], Counts]], Co
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellSeeds:
+class CellSeeds(ReadOnly):
     """A private start, box units: all of it follows from the noisy counts and public inputs."""
 
     centers: Centers  # (k, d)
@@ -159,7 +159,7 @@ def private_seeds(
     # In the order in which all centers together are nearest to the packing's centers.
     squares = ((packing[:, None] - centers[None]) ** 2).sum(axis=2)
     centers = centers[linear_sum_assignment(squares)[1]]
-    return CellSeeds(frozen(centers), frozen(packing), frozen(noisy), grid.edges)
+    return CellSeeds(centers, packing, noisy, grid.edges)
 
 
 def _flat_marginals(n_bins: int, unit: Points) -> Counts:

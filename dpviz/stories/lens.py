@@ -104,10 +104,10 @@ def lens_on(average: NoisyAverage, person: FloatArray, events: tuple[Event, ...]
     return Lens(
         at=(float(middle[0]), float(middle[1])),
         radius=radius,
-        ends=frozen((ends - middle) / radius),
-        glass=frozen(values.reshape(N_CELLS, N_CELLS).astype(np.uint8)),
-        dots=frozen(dots),
-        inside=frozen(inside),
+        ends=(ends - middle) / radius,
+        glass=values.reshape(N_CELLS, N_CELLS).astype(np.uint8),
+        dots=dots,
+        inside=inside,
         rate=best_guess_rate(person_shifts(events, person)),
         words=words,
     )

@@ -6,7 +6,20 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from dpviz.core import Algorithm, AnyArray, Box, Choices, FloatArray, IntArray, Knob, Points, Release, Step, frozen
+from dpviz.core import (
+    Algorithm,
+    AnyArray,
+    Box,
+    Choices,
+    FloatArray,
+    IntArray,
+    Knob,
+    Points,
+    ReadOnly,
+    Release,
+    Step,
+    frozen,
+)
 from dpviz.data import Dataset
 from dpviz.stories.run import Run
 from dpviz.stories.teaching import Reading, RunChapter
@@ -40,7 +53,7 @@ class Cuts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cloud:
+class Cloud(ReadOnly):
     """Releases of R runs in one world."""
 
     # (m, d) drawn places of all runs, data units.
@@ -61,7 +74,7 @@ class Cloud:
             np.concatenate([getattr(part, name) for part in parts]) for name in ("places", "statistics")
         )
         every = [part.cuts for part in parts if part.cuts is not None]
-        return cls(frozen(places), Cuts.joined(every) if every else None, frozen(statistics))
+        return cls(places, Cuts.joined(every) if every else None, statistics)
 
 
 class ByRecord(Protocol[P_contra]):

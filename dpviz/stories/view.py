@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from dpviz.core import AnyArray, BoolArray, Box, FloatArray, IntArray, Labels, Points, algebra, frozen
+from dpviz.core import AnyArray, BoolArray, Box, FloatArray, IntArray, Labels, Points, ReadOnly, algebra, frozen
 from dpviz.core.limits import number
 from dpviz.data import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.geography import LocalMap
@@ -110,7 +110,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Projection:
+class Projection(ReadOnly):
     """A map from box units (..., d) to a picture's plane (..., 2). Balls stay round: its columns are orthonormal."""
 
     matrix: FloatArray  # (d, 2)
@@ -174,7 +174,7 @@ def project(view: View, words: Words, unit: Points) -> Projection:
     if d == 1:
         axes.append(Axis("", "", view_range, (0.0, 1.0), ticks=False, ends=(0.0, 1.0)))
     offset = np.array([0.0, 0.5 if d == 1 else 0.0])
-    return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=False, corners=CORNERS)
+    return Projection(matrix, offset, axes[0], axes[1], nonprivate=False, corners=CORNERS)
 
 
 def edges_of(corners: FloatArray) -> FloatArray:
@@ -206,7 +206,7 @@ def _turned(view: View, words: Words) -> Projection:
         eighth = round(float(np.arctan2(matrix[i][1], matrix[i][0])) / (np.pi / 4.0)) % 8
         ways.append(f"{'·' if np.hypot(*matrix[i]) < 0.1 else '→↗↑↖←↙↓↘'[eighth]} {words.feature_names[i]}")
     axes = Axis("   ".join(ways), "", view_range, ticks=False), Axis("", "", view_range, ticks=False)
-    return Projection(frozen(matrix), frozen(offset), *axes, nonprivate=False, corners=None)
+    return Projection(matrix, offset, *axes, nonprivate=False, corners=None)
 
 
 def _principal(unit: Points) -> Projection:
@@ -231,7 +231,7 @@ def _principal(unit: Points) -> Projection:
         )
         for i in range(2)
     ]
-    return Projection(frozen(matrix), frozen(offset), axes[0], axes[1], nonprivate=True, corners=None)
+    return Projection(matrix, offset, axes[0], axes[1], nonprivate=True, corners=None)
 
 
 # Corners of a cell's outline, as 0 (low) and 1 (high) of each shown feature; None lifts the pen.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import BoolArray, Box, FloatArray, IntArray, frozen
+from dpviz.core import BoolArray, Box, FloatArray, IntArray, ReadOnly
 from dpviz.methods.dpm.algorithm import SplitTree
 from dpviz.stories.panel import ceiled, number
 from dpviz.stories.view import Plane, Words
@@ -15,7 +15,7 @@ TOO_FEW = "too few records for the noise"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class Cells(ReadOnly):
     """The released tree in box units; every node, the root first."""
 
     low: FloatArray  # (m, d)
@@ -38,11 +38,11 @@ class Cells:
         at = np.where(tried, axes, 0)
         positions = (tree.split_positions - box.low[at]) / box.widths[at]
         return cls(
-            low=frozen(box.to_unit(tree.low)),
-            high=frozen(box.to_unit(tree.high)),
+            low=box.to_unit(tree.low),
+            high=box.to_unit(tree.high),
             axes=axes,
-            positions=frozen(positions),
-            refused=frozen(tried & (tree.children[:, 0] < 0)),
+            positions=positions,
+            refused=tried & (tree.children[:, 0] < 0),
             levels=tree.levels,
             n_levels=1 + int(tree.levels[tried].max(initial=0)),
         )

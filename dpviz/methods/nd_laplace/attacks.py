@@ -18,6 +18,7 @@ from dpviz.core import (
     FloatArray,
     Points,
     PointsRelease,
+    ReadOnly,
     frozen,
 )
 from dpviz.mechanisms import nd_laplace_noise, nearest_places
@@ -226,7 +227,7 @@ def _auc_fact(roc: attacks.Roc, budget: Budget) -> Fact:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class World(Confidential):
+class World(ReadOnly, Confidential):
     """The invented data set, public, in the unit of the noise."""
 
     box: Box
@@ -251,7 +252,7 @@ def world_of(box: Box, params: Params, radius: float) -> World:
     # Mirrored, so that x belongs to the first group and x' to the second, no matter how near they are to each other.
     crowd = inner.from_unit(np.concatenate([group, 1.0 - group]))
     points, others = (np.concatenate([place[None], crowd]) for place in pair)
-    return World(inner, frozen(pair), frozen(points), frozen(others), frozen(inner.from_unit(middles)))
+    return World(inner, pair, points, others, inner.from_unit(middles))
 
 
 def rounds_of(d: int) -> int:

@@ -117,7 +117,7 @@ def around(run: NDLaplaceRun, view: View, record: int, *, centered: bool = False
 
 def release_of(epsilon: float, records: Points, rng: np.random.Generator) -> PointsRelease:
     """Return the release of `records` (n, d), in the unit of the noise, with the domain left as it is."""
-    return PointsRelease(frozen(nd_laplace(records, epsilon=epsilon, rng=rng)))
+    return PointsRelease(nd_laplace(records, epsilon=epsilon, rng=rng))
 
 
 class LocationGame:

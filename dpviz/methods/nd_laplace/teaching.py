@@ -7,7 +7,7 @@ import numpy as np
 
 from dpviz import attacks
 from dpviz.attacks.location import mean_error
-from dpviz.core import Box, Knob, Points, PointsRelease, attacker_odds, frozen
+from dpviz.core import Box, Knob, Points, PointsRelease, attacker_odds
 from dpviz.data import Dataset, load
 from dpviz.mechanisms import epsilon_of_level, nd_laplace, perturbation_area
 from dpviz.mechanisms.nd_laplace import radius_quantile
@@ -118,7 +118,7 @@ def by_record(spots: Points, box: Box, params: Params, world: int, n_runs: int, 
     in_range = params.unit == "range"
     rows, ends = (box.to_unit(each) if in_range else each for each in (release.points, spots))
     nearer = attacks.nearer_scores(PointsRelease(rows), ends[0], ends[1])
-    return Cloud(release.points, None, frozen(np.column_stack([nearer, rows])))
+    return Cloud(release.points, None, np.column_stack([nearer, rows]))
 
 
 WORLDS: Worlds[Params, PointsRelease] = Worlds(by_record=by_record)

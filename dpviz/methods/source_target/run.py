@@ -19,8 +19,8 @@ from dpviz.core import (
     FloatArray,
     Labels,
     Points,
+    ReadOnly,
     fingerprint,
-    frozen,
     voronoi_borders,
 )
 from dpviz.data import NEUTRAL
@@ -100,7 +100,7 @@ def times(cost: float, floor: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TargetReference(Confidential):
+class TargetReference(ReadOnly, Confidential):
     """The comparison for the run, and the public borders of its cells; distances in data units."""
 
     # (n,) from each target to its nearest source record. Infinite if there is none.
@@ -148,9 +148,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         rng = np.random.default_rng(SELECT_SEED)
         alone = select_centers(targets, points[:0], params.n_centers, solver=params.solver, rng=rng)
         beside = best_centers(targets, points, params.n_centers, (alone,), rng=rng)
-        return TargetReference(
-            frozen(nearest_distance(targets, points)), frozen(beside), frozen(alone), frozen(borders)
-        )
+        return TargetReference(nearest_distance(targets, points), beside, alone, borders)
 
     @cached_property
     def targets(self) -> Points:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from dpviz.core import FloatArray, Labels, frozen
+from dpviz.core import FloatArray, Labels, ReadOnly, frozen
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.landscapes.saddles import Landscape, landscape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MergeTree:
+class MergeTree(ReadOnly):
     """Minima as leaves, merges from the densest pass to the thinnest; post-processing of a mixture."""
 
     landscape: Landscape
@@ -75,9 +75,9 @@ def merge_tree(mixture: Mixture) -> MergeTree:
         passes.append(row)
     return MergeTree(
         land,
-        frozen(np.array(rows, dtype=np.float64).reshape(-1, 4)),
-        frozen(np.array(passes, dtype=np.intp)),
-        frozen(top - land.log_densities),
+        np.array(rows, dtype=np.float64).reshape(-1, 4),
+        np.array(passes, dtype=np.intp),
+        top - land.log_densities,
     )
 
 

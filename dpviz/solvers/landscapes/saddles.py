@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from dpviz.core import BoolArray, FloatArray, Labels, Points, algebra, frozen, functions
+from dpviz.core import BoolArray, FloatArray, Labels, Points, ReadOnly, algebra, frozen, functions
 from dpviz.solvers.landscapes.flow import axes, beside, distinct, newton, settle, solved, unit_lengths
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.landscapes.walks import ARRIVED, FEW_AXES, FLAT, WALKING, climb_steps
@@ -101,7 +101,7 @@ class TransitionPoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class Candidates(ReadOnly):
     """The distinct ends of all walks, with their outcomes."""
 
     locations: Points  # (c, D)
@@ -115,7 +115,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Landscape:
+class Landscape(ReadOnly):
     """A mixture's minima of f, its transition points, and their search."""
 
     # Minima with the highest density first, (L, D).
@@ -173,13 +173,13 @@ def landscape(mixture: Mixture) -> Landscape:
     )
     string_names = names[: len(strings.pairs) * rounds].reshape(len(strings.pairs), rounds)
     return Landscape(
-        minima=frozen(minima),
-        log_densities=frozen(mixture.log_density(minima)),
+        minima=minima,
+        log_densities=mixture.log_density(minima),
         transitions=transitions,
-        component_minima=frozen(component_minima),
+        component_minima=component_minima,
         candidates=candidates,
         strings=strings,
-        string_candidates=frozen(string_names),
+        string_candidates=string_names,
     )
 
 
@@ -384,11 +384,11 @@ def _classified(mixture: Mixture, places: Points) -> tuple[Candidates, Points, L
     apart = ends[:, 0] != ends[:, 1]
     outcomes = np.where(flat, DEGENERATE, np.where(~index_one, WRONG_INDEX, np.where(apart, TRANSITION, ONE_BASIN)))
     candidates = Candidates(
-        locations=frozen(places.copy()),
-        log_densities=frozen(mixture.log_density(places)),
-        curvatures=frozen(curvatures),
+        locations=places.copy(),
+        log_densities=mixture.log_density(places),
+        curvatures=curvatures,
         outcomes=tuple(str(word) for word in outcomes),
-        ends=frozen(ends),
+        ends=ends,
     )
     return candidates, minima, names[: mixture.n_components].copy()
 

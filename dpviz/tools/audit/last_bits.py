@@ -24,7 +24,6 @@ from dpviz.core import (
     Step,
     as_points,
     check_params,
-    frozen,
     knob,
 )
 from dpviz.mechanisms import OsBits, SecretGenerator, laplace
@@ -82,7 +81,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     count = float((unit[:, 0] > CORNER).sum())
     # The seed also feeds the exact sampler, so that an audit can be repeated.
     source = rng if params.sampler == QUICK else SecretGenerator(OsBits(rng.bytes))
-    yield CountStep(count, frozen(laplace([count], scale=1.0 / params.epsilon, rng=source)))
+    yield CountStep(count, laplace([count], scale=1.0 / params.epsilon, rng=source))
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[NoisyCountRelease, CountStep]:
@@ -91,7 +90,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     claim = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, "one record moves one count by 1")
     proved, caveats = (None, (QUICK_CAVEAT,)) if params.sampler == QUICK else (claim, ())
     events = (LaplaceEvent("count", 1.0, 1.0 / params.epsilon),)
-    release = NoisyCountRelease(step.noisy_count, frozen(last_bit(step.noisy_count)))
+    release = NoisyCountRelease(step.noisy_count, last_bit(step.noisy_count))
     return Result(release, (step,), events, Guarantee(claim, proved, caveats))
 
 

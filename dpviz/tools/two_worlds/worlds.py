@@ -28,7 +28,6 @@ from dpviz.core import (
     Guarantee,
     Points,
     attacker_odds,
-    frozen,
 )
 from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.plots import MEMBERS, SECRET, Audience, Axis, Kind, Layer, Scene, always
@@ -176,7 +175,7 @@ def run_world(
     places = [each.centers if worlds.places is None else worlds.places(each, box) for each in releases]
     cuts = None if worlds.cuts is None else Cuts.joined([worlds.cuts(each, box) for each in releases])
     statistics = np.stack([statistics_of(worlds, each, spots, box) for each in releases])
-    return Cloud(frozen(np.concatenate(places)), cuts, frozen(statistics))
+    return Cloud(np.concatenate(places), cuts, statistics)
 
 
 def statistics_of(worlds: AnyWorlds, release: CentersRelease, spots: Points, box: Box) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 import streamlit as st
 from annotated_types import Ge, Le, Len, Lt
 
-from dpviz.core import Box, Confidential, FloatArray, Knob, KnobError, Labels, frozen
+from dpviz.core import Box, Confidential, FloatArray, Knob, KnobError, Labels, ReadOnly
 from dpviz.data import Dataset
 from dpviz.ui import controls
 from dpviz.ui.state import Index, Number, Pairs, read_message
@@ -53,7 +53,7 @@ START = Knob(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DrawnPoints(Confidential):
+class DrawnPoints(ReadOnly, Confidential):
     """The points as they are: places (n, 2) in box units, and the class of each."""
 
     places: FloatArray
@@ -186,7 +186,7 @@ def start_sheet(name: str) -> DrawnPoints:
     classes = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     # Rounded as a browser would send them.
     places = np.round(np.clip(np.concatenate(groups), 0.0, 1.0), 4).astype(np.float64)
-    return DrawnPoints(frozen(places), frozen(classes.astype(np.intp)))
+    return DrawnPoints(places, classes.astype(np.intp))
 
 
 def _new(name: str) -> Drawing:
@@ -219,7 +219,7 @@ def _catch_up() -> bool:
 def sheet_of(flat: Sequence[float]) -> DrawnPoints:
     """Return the sheet of across, up, class, across, ...; a place outside the box is moved onto its wall."""
     table = np.array(flat, dtype=np.float64).reshape(-1, 3)
-    return DrawnPoints(frozen(np.clip(table[:, :2], 0.0, 1.0)), frozen(table[:, 2].astype(np.intp)))
+    return DrawnPoints(np.clip(table[:, :2], 0.0, 1.0), table[:, 2].astype(np.intp))
 
 
 def to_file(sheet: DrawnPoints | None) -> dict[str, Any]:

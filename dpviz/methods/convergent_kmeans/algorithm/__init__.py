@@ -359,7 +359,7 @@ def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Pa
         return frozen(np.stack([getattr(step, name) for step in trace]))
 
     return ZonesRelease(
-        centers=frozen(box.clip(box.from_unit(centers))),
+        centers=box.clip(box.from_unit(centers)),
         noisy_counts=trace[-1].noisy_counts,
         start=trace[0].previous_centers if public_start else None,
         zone_centers=stack("zone_center"),

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-from dpviz.core import FloatArray, frozen
+from dpviz.core import FloatArray, ReadOnly
 from dpviz.mechanisms import PublicGenerator, SecretGenerator
 from dpviz.solvers import ZoneDraw, controller_angle, draws_ahead, tosses, zone_offset
 
@@ -77,7 +77,7 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tosses:
+class _Tosses(ReadOnly):
     """The draws of m iterations before their distributions are integrated."""
 
     gamma: FloatArray  # (m, k)
@@ -124,11 +124,11 @@ def _toss(seed: GeneratorSource, numbers: range, shape: tuple[int, int], past: b
         uniforms[i], sides[i] = tosses(k, d, rng=sample_rng)
     gamma = controller_angle(placing[..., 1]) if d > 1 else np.zeros((len(numbers), k))
     return _Tosses(
-        gamma=frozen(gamma if past else np.full_like(gamma, np.nan)),
-        lam=frozen(zone_offset(placing[..., 0])),
-        turns=frozen(turns) if past else None,
-        uniforms=frozen(uniforms),
-        sides=frozen(sides),
+        gamma=gamma if past else np.full_like(gamma, np.nan),
+        lam=zone_offset(placing[..., 0]),
+        turns=turns if past else None,
+        uniforms=uniforms,
+        sides=sides,
     )
 
 

@@ -54,7 +54,6 @@ from dpviz.core import (
     Result,
     check_arguments,
     check_params,
-    frozen,
     knob,
     parameter,
     whole,
@@ -253,7 +252,7 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
         noisy_counts=last.noisy_counts,
         tree=last.tree,
         center_sigmas=last.center_sigmas,
-        interval_sizes=frozen(first.interval.fractions * box.widths),
+        interval_sizes=first.interval.fractions * box.widths,
     )
     events = tuple(event for step in trace for event in step.events)
     return Result(release, trace, events, _guarantee(params, first.plan, box.d))

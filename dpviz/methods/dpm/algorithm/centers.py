@@ -19,8 +19,8 @@ from dpviz.core import (
     IntArray,
     Labels,
     Points,
+    ReadOnly,
     algebra,
-    frozen,
     unit_projected,
 )
 from dpviz.mechanisms import gaussian
@@ -43,7 +43,7 @@ Indices = IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SplitTree:
+class SplitTree(ReadOnly):
     """The released tree of m nodes, the root first; places in data units. Every number in it was paid for.
 
     A leaf may have a tried split, which was refused because a side's noisy count was not above `needed`.
@@ -204,19 +204,19 @@ def average(
         noiseless = box.from_unit(noiseless)
     return CentersStep(
         budget=budget,
-        leaves=frozen(leaves),
-        nonprivate_labels=frozen(tree.records.labels(index)),
-        nonprivate_counts=frozen(counts),
-        nonprivate_centers=frozen(exact),
-        noisy_counts=frozen(noisy_counts),
+        leaves=leaves,
+        nonprivate_labels=tree.records.labels(index),
+        nonprivate_counts=counts,
+        nonprivate_centers=exact,
+        noisy_counts=noisy_counts,
         n_rounds=n_rounds,
-        nonprivate_noiseless=frozen(noiseless),
-        sigmas=frozen(sigma * reach),
-        axis_units=frozen(units.copy()),
-        center_sigmas=frozen(center_sigmas),
+        nonprivate_noiseless=noiseless,
+        sigmas=sigma * reach,
+        axis_units=units.copy(),
+        center_sigmas=center_sigmas,
         tree=released_tree(tree, box, plan),
-        centers=frozen(centers),
-        clipped=frozen(clipped.any(axis=1)),
+        centers=centers,
+        clipped=clipped.any(axis=1),
         events=tuple(events),
     )
 
@@ -287,18 +287,18 @@ def released_tree(tree: Growth, box: Box, plan: Plan) -> SplitTree:
     centers = np.full(m, -1, dtype=np.intp)
     centers[tree.leaves] = np.arange(len(tree.leaves))
     return SplitTree(
-        parents=frozen(parents),
-        children=frozen(children),
-        levels=frozen(np.array([node.level for node in tree.nodes], dtype=np.intp)),
-        low=frozen(box.from_unit(np.array([node.low for node in tree.nodes]))),
-        high=frozen(box.from_unit(np.array([node.high for node in tree.nodes]))),
-        noisy_counts=frozen(np.array([node.noisy_count for node in tree.nodes])),
-        split_axes=frozen(axes),
-        split_positions=frozen(positions),
-        child_counts=frozen(sides),
-        centers=frozen(centers),
-        gap_depths=frozen(gaps),
-        needed=frozen(needed),
-        least_counts=frozen(np.array([plan.least(level) for level in range(plan.n_levels)])),
+        parents=parents,
+        children=children,
+        levels=np.array([node.level for node in tree.nodes], dtype=np.intp),
+        low=box.from_unit(np.array([node.low for node in tree.nodes])),
+        high=box.from_unit(np.array([node.high for node in tree.nodes])),
+        noisy_counts=np.array([node.noisy_count for node in tree.nodes]),
+        split_axes=axes,
+        split_positions=positions,
+        child_counts=sides,
+        centers=centers,
+        gap_depths=gaps,
+        needed=needed,
+        least_counts=np.array([plan.least(level) for level in range(plan.n_levels)]),
         minimum_count=plan.minimum_count,
     )

@@ -36,7 +36,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpviz.accounting import LaplaceEvent, PureEvent, Purpose
-from dpviz.core import Box, Budget, Confidential, Event, FloatArray, Points, frozen, functions
+from dpviz.core import Box, Budget, Confidential, Event, FloatArray, Points, ReadOnly, frozen, functions
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.records import RESOLUTION, HeldRecords, Places, TreeRecords
 
@@ -305,7 +305,7 @@ SIZE_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Interval(Confidential):
+class Interval(ReadOnly, Confidential):
     """A chosen interval size, and for the curator how it was chosen."""
 
     # (d,) size divided by the width of the axis.
@@ -398,10 +398,10 @@ def repaired_interval(
     chosen = int(exponential(scores, epsilon=2.0, sensitivity=1.0, rng=choice_rng))
     number = int(np.clip(round(float(OFFERED[chosen])), FEWEST, MOST))
     return Interval(
-        fractions=frozen(np.full(d, 1.0 / number)),
-        options=frozen(options),
-        nonprivate_utility=frozen(utility),
-        nonprivate_probabilities=frozen(exponential_probabilities(scores, epsilon=2.0, sensitivity=1.0)),
+        fractions=np.full(d, 1.0 / number),
+        options=options,
+        nonprivate_utility=utility,
+        nonprivate_probabilities=exponential_probabilities(scores, epsilon=2.0, sensitivity=1.0),
         events=(PureEvent("interval size", epsilon, bounded_range=True, purpose=Purpose.INTERVAL),),
     )
 
@@ -429,10 +429,10 @@ def published_interval(
     spread = float(PUBLISHED_SPREADS[np.argmin(np.abs(PUBLISHED_SPREADS - spread))])
     fractions = np.minimum(spread / 2.0 / box.widths, 1.0)
     return Interval(
-        fractions=frozen(fractions),
-        options=frozen(np.minimum(PUBLISHED_SPREADS / 2.0 / widest, 1.0)),
-        nonprivate_utility=frozen(np.empty(0)),
-        nonprivate_probabilities=frozen(np.empty(0)),
+        fractions=fractions,
+        options=np.minimum(PUBLISHED_SPREADS / 2.0 / widest, 1.0),
+        nonprivate_utility=np.empty(0),
+        nonprivate_probabilities=np.empty(0),
         events=(PureEvent("interval size (claimed)", epsilon, purpose=Purpose.INTERVAL),),
     )
 

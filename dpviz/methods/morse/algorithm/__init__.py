@@ -243,12 +243,12 @@ def fit(
         raise AssertionError("a run ended before its moments")
     mixture, rows = final_mixture(MixtureEstimate(last.mixture, last.counts, last.alive))
     release = MorseRelease(
-        centers=frozen(box.clip(box.from_unit((mixture.means + 1.0) / 2.0))),
-        noisy_counts=frozen(last.counts[rows]),
+        centers=box.clip(box.from_unit((mixture.means + 1.0) / 2.0)),
+        noisy_counts=last.counts[rows],
         mixture=mixture,
         start=start.mixture.means,
-        kept=frozen(rows),
-        dropped=frozen(np.delete(np.arange(params.n_components), rows)),
+        kept=rows,
+        dropped=np.delete(np.arange(params.n_components), rows),
         sigma=last.sigma,
         n_clusters=params.n_clusters,
     )

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, PureEvent, Purpose
-from dpviz.core import BoolArray, Centers, Counts, Event, FloatArray, Labels, Points, Step, algebra, frozen
+from dpviz.core import BoolArray, Centers, Counts, Event, FloatArray, Labels, Points, Step, algebra
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.methods.morse.algorithm.budget import (
     MorseScheme,
@@ -200,13 +200,13 @@ def mixture_step(
         stage=stage,
         iteration=iteration,
         sigma=sigma,
-        nonprivate_labels=frozen(labels),
-        nonprivate_moments=frozen(exact),
-        noisy_moments=frozen(noisy),
+        nonprivate_labels=labels,
+        nonprivate_moments=exact,
+        noisy_moments=noisy,
         centers=estimated.mixture.means,
         mixture=estimated.mixture if has_density else None,
-        counts=frozen(estimated.counts.copy()),
-        alive=frozen(estimated.alive),
+        counts=estimated.counts.copy(),
+        alive=estimated.alive,
         events=events,
     )
 

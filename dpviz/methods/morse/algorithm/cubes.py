@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, Purpose, gaussian_sigma, zcdp_rho_for
-from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, algebra, frozen, squared_distances
+from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, algebra, squared_distances
 from dpviz.mechanisms import exponential, gaussian, laplace
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start, estimate, mixture_step
 from dpviz.solvers import Mixture, assign, features, label_moments, moment_length
@@ -204,12 +204,12 @@ def _bare(
         stage=stage,
         iteration=iteration,
         sigma=sigma,
-        nonprivate_labels=frozen(labels.copy()),
-        nonprivate_moments=frozen(empty.copy() if exact is None else exact),
-        noisy_moments=frozen(empty.copy() if noisy is None else noisy),
-        centers=frozen(centers.copy()),
+        nonprivate_labels=labels.copy(),
+        nonprivate_moments=empty.copy() if exact is None else exact,
+        noisy_moments=empty.copy() if noisy is None else noisy,
+        centers=centers.copy(),
         mixture=None,
-        counts=frozen(np.full(len(centers), np.nan)),
-        alive=frozen(np.ones(len(centers), dtype=bool)),
+        counts=np.full(len(centers), np.nan),
+        alive=np.ones(len(centers), dtype=bool),
         events=events,
     )

@@ -36,7 +36,6 @@ from dpviz.core import (
     ceiled,
     check_arguments,
     check_params,
-    frozen,
     knob,
     parameter,
 )
@@ -219,14 +218,14 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         shifted = start + noise.displacement
     before = box.from_unit(shifted) if to_unit else shifted
     yield Step(
-        nonprivate_points=frozen(exact),
-        radius=frozen(noise.radius),
-        direction=frozen(noise.direction),
-        before_domain=frozen(before),
-        n_rejected=frozen(n_rejected),
-        rejected_records=frozen(rejected_records),
-        rejected_points=frozen(box.from_unit(rejected_points) if to_unit else rejected_points),
-        points=frozen(domain_applied(before, shifted, box, params)),
+        nonprivate_points=exact,
+        radius=noise.radius,
+        direction=noise.direction,
+        before_domain=before,
+        n_rejected=n_rejected,
+        rejected_records=rejected_records,
+        rejected_points=box.from_unit(rejected_points) if to_unit else rejected_points,
+        points=domain_applied(before, shifted, box, params),
         epsilon=params.epsilon,
         events=(local_event(box, params),),
     )

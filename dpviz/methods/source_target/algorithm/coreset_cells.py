@@ -8,14 +8,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpviz.core import BoolArray, Counts, Labels, Points, frozen
+from dpviz.core import BoolArray, Counts, Labels, Points, ReadOnly
 
 # Coresets that are kept, because the same targets return at every value of the privacy slider.
 REMEMBERED = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coreset:
+class Coreset(ReadOnly):
     """Targets that represent all targets. Public."""
 
     # (r,) indices into the targets.
@@ -38,7 +38,7 @@ def coreset(points: Points, radius: float) -> Coreset:
     n = len(points)
     if not radius > 0:
         every = np.arange(n, dtype=np.intp)
-        return Coreset(frozen(every), frozen(every.copy()), frozen(np.ones(n)))
+        return Coreset(every, every.copy(), np.ones(n))
     return _split(np.asarray(points, dtype=np.float64).tobytes(), points.shape[1], float(radius))
 
 
@@ -70,7 +70,7 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
         rows, starts = _halved(rows, inside, cells, starts, ~closed)
     representatives = np.concatenate(representatives_by_level)
     weights = np.bincount(owners, minlength=len(representatives)).astype(np.float64)
-    return Coreset(frozen(representatives), frozen(owners), frozen(weights))
+    return Coreset(representatives, owners, weights)
 
 
 def _halved(
