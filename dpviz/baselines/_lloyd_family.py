@@ -423,7 +423,7 @@ def collected(
         start_cell_counts=None if seeds is None else seeds.noisy_cell_counts,
         start_cell_edges=None if seeds is None else seeds.edges,
     )
-    return Result(release, trace, tuple(event for step in trace for event in step.events), guarantee)
+    return Result.from_trace(release, trace, guarantee)
 
 
 def noisy_guarantee(

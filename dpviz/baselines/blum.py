@@ -20,7 +20,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.core import Box, Points, Result, check_arguments
+from dpviz.core import Box, Points, Result, collect
 from dpviz.data import Chunks, trusting
 
 TITLE = "BLUM (SuLQ)"
@@ -39,8 +39,7 @@ def fit(
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     differs = ("the noise is Laplace noise of pure ε", CENTERED)
     guarantee = noisy_guarantee(params, params.epsilon, PAPER, differs=differs)
     return collected(trace, box, params, trusting(guarantee, points))

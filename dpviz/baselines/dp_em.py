@@ -147,8 +147,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     # A given delta does not need the number of records.
     known = size_caveats(params.n_public, run.adjacency) if params.delta is None else ()
     caveats = (LOCAL_CAVEAT, *delta_caveats(params.delta, params.n_public, run.adjacency), *known, SUMS_CAVEAT)
-    events = tuple(event for step in trace for event in step.events)
-    return Result(release, trace, events, Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS))
+    return Result.from_trace(release, trace, Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[EmStep]:

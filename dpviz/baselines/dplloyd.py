@@ -20,7 +20,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.core import Box, Event, Points, Result, check_arguments
+from dpviz.core import Box, Event, Points, Result, collect
 from dpviz.data import Chunks, trusting
 from dpviz.solvers import su_iterations, su_split
 from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
@@ -47,8 +47,7 @@ def fit(
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     # Whether the run uses the number of records.
     used = params.n_iterations is None or trace[0].seeds is not None
     size = (params.n_public, adjacency_of(params.adjacency))

@@ -21,7 +21,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.core import Box, Points, Result, check_arguments
+from dpviz.core import Box, Points, Result, collect
 from dpviz.data import Chunks, trusting
 from dpviz.solvers import SEED_SHARE, starts_private
 
@@ -41,8 +41,7 @@ def fit(
     The release is epsilon (1 - 2^-T)-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made
     of records; a private start spends its share first. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     unspent = 0.5 ** len(trace)
     # A grid of one cell spends less, never more.
     if starts_private(params.start, params.initial_centers):

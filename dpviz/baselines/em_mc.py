@@ -203,7 +203,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         CHOICES_CAVEAT,
     )
     guarantee = Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS)
-    return Result(release, trace, tuple(e for step in trace for e in step.events), guarantee)
+    return Result.from_trace(release, trace, guarantee)
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ScaleStep | AverageStep]:

@@ -65,7 +65,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    check_arguments,
+    collect,
     frozen,
     knob,
     unit_records,
@@ -196,8 +196,7 @@ def fit(
     the caveats report this. Points may come in chunks. Raises ValueError for bad points and a grid of more than
     MAX_CELLS cells.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
     places = _places(last.grid, params.is_even)
     each = len(places) // len(last.noisy_cell_counts)
@@ -228,7 +227,7 @@ def fit(
         SUMS_CAVEAT,
     )
     guarantee = Guarantee(published, claim, caveats, differs)
-    return Result(release, trace, trace[0].events, trusting(guarantee, points))
+    return Result.from_trace(release, trace, trusting(guarantee, points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:

@@ -39,7 +39,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    check_arguments,
+    collect,
     knob,
     unit_records,
     whole,
@@ -102,8 +102,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     last, adjacency = trace[-1], adjacency_of(params.adjacency)
     release = BlocksRelease(
         centers=box.clip(box.from_unit(last.released_centers)), n_blocks=len(last.nonprivate_block_centers)
@@ -112,7 +111,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     # A given number of blocks does not need the number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_blocks is None else ()
     guarantee = Guarantee(as_stated(claim, PAPER), claim, (ORDER_CAVEAT, *known, SUMS_CAVEAT), DIFFERS)
-    return Result(release, trace, last.events, guarantee)
+    return Result.from_trace(release, trace, guarantee)
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[BlocksStep]:

@@ -19,7 +19,7 @@ from dpviz.baselines._lloyd_family import (
     start_caveats,
     starts,
 )
-from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points, check_arguments
+from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points, collect
 from dpviz.solvers import LloydBudget, means
 from dpviz.solvers.noisy_lloyd import lloyd_problem, one_pass
 
@@ -44,8 +44,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     Nothing is private: every released center is an exact mean. Raises ValueError for bad points or centers.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     claim = Claim(math.inf, 0.0, Adjacency.ADD_REMOVE, PAPER)
     return collected(trace, box, params, Guarantee(claim, None, (*start_caveats(params), CAVEAT)))
 

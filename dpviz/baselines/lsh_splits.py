@@ -59,7 +59,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    check_arguments,
+    collect,
     knob,
     projections,
     unit_records,
@@ -223,8 +223,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     first, last = trace[0], trace[-1]
     assert isinstance(first, MeanStep)
     assert isinstance(last, CoresetStep)
@@ -243,7 +242,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     known = size_caveats(params.n_public, adjacency)
     caveats = (DROPPED_CAVEAT, *delta_caveats(params.delta, params.n_public, adjacency), *known, SUMS_CAVEAT)
     guarantee = Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS)
-    return Result(release, trace, tuple(e for step in trace for e in step.events), guarantee)
+    return Result.from_trace(release, trace, guarantee)
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LshStep]:

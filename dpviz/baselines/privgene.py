@@ -38,7 +38,7 @@ from dpviz.core import (
     Points,
     Result,
     Step,
-    check_arguments,
+    collect,
     compiled,
     knob,
     squared_norms,
@@ -123,9 +123,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
-    events = tuple(event for step in trace for event in step.events)
+    trace = collect(fit, steps, points, box, params, Params, rng)
     adjacency = adjacency_of(params.adjacency)
     parents = np.empty((len(trace) - 1, params.n_parents, params.n_clusters, box.d))
     for row, step in zip(parents, trace[:-1], strict=True):
@@ -135,7 +133,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     # A given number of rounds does not need the number of records.
     known = size_caveats(params.n_public, adjacency) if params.n_rounds is None else ()
     guarantee = Guarantee(as_stated(claim, PAPER), claim, (RULE_CAVEAT, *known, CHOICES_CAVEAT), DIFFERS)
-    return Result(release, trace, events, guarantee)
+    return Result.from_trace(release, trace, guarantee)
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GeneStep]:

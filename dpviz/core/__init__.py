@@ -59,6 +59,7 @@ from dpviz.core.method import (
     charge_run,
     charge_with,
     check_arguments,
+    collect,
     without_charge,
 )
 from dpviz.core.privacy import Account, Adjacency, Budget, Claim, Guarantee, attacker_odds
@@ -114,6 +115,7 @@ __all__ = [
     "check_arguments",
     "check_params",
     "check_real",
+    "collect",
     "compiled",
     "describe_parameters",
     "fingerprint",

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -143,6 +143,12 @@ class Result(Confidential, Generic[R_co, S_co]):
     events: tuple[Event, ...]
     # Public.
     guarantee: Guarantee
+
+    @classmethod
+    def from_trace(cls, release: R_co, trace: tuple[S_co, ...], guarantee: Guarantee) -> Self:  # type: ignore[misc]
+        """Return the run whose noise is that of its steps, in their order."""
+        steps: tuple[Any, ...] = trace
+        return cls(release, trace, tuple(event for step in steps for event in step.events), guarantee)
 
 
 class Fit(Protocol[P_contra, R_co, S_co]):
@@ -359,6 +365,20 @@ def check_arguments(
         )
     if fit is not None:
         charge_run(fit, points, box, params)
+
+
+def collect(
+    fit: AnyFit,
+    steps: Callable[..., Iterator[S]],
+    points: object,
+    box: Box,
+    params: P,
+    kind: type[P],
+    rng: np.random.Generator,
+) -> tuple[S, ...]:
+    """Return all steps of a run: the arguments are checked and the run of `fit` is charged as in `check_arguments`."""
+    check_arguments(box, params, kind, rng, fit, points)
+    return tuple(steps(points, box, params, rng=rng))
 
 
 def _given(value: object) -> str:

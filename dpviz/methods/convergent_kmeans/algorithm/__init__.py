@@ -41,8 +41,8 @@ from dpviz.core import (
     Guarantee,
     Points,
     Result,
-    check_arguments,
     check_params,
+    collect,
     frozen,
     knob,
     parameter,
@@ -216,12 +216,10 @@ def fit(
     ValueError
         If points or centers are bad, or records come in chunks and are needed whole.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
-    events = tuple(event for step in trace for event in step.events)
+    trace = collect(fit, steps, points, box, params, Params, rng)
     final = trace[-1].final_centers
     centers = trace[-1].zone_mean if final is None else final
-    return Result(_release(centers, trace, box, params), trace, events, trusting(_guarantee(params, trace), points))
+    return Result.from_trace(_release(centers, trace, box, params), trace, trusting(_guarantee(params, trace), points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:

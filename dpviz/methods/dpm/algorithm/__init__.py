@@ -52,8 +52,8 @@ from dpviz.core import (
     Guarantee,
     Points,
     Result,
-    check_arguments,
     check_params,
+    collect,
     knob,
     parameter,
     whole,
@@ -242,8 +242,7 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
     OSError
         If the file of places has no room.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     first, last = trace[0], trace[-1]
     assert isinstance(first, PlanStep)
     assert isinstance(last, CentersStep)
@@ -254,8 +253,7 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
         center_sigmas=last.center_sigmas,
         interval_sizes=first.interval.fractions * box.widths,
     )
-    events = tuple(event for step in trace for event in step.events)
-    return Result(release, trace, events, _guarantee(params, first.plan, box.d))
+    return Result.from_trace(release, trace, _guarantee(params, first.plan, box.d))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[DpmStep]:

@@ -34,8 +34,8 @@ from dpviz.core import (
     Result,
     as_points,
     ceiled,
-    check_arguments,
     check_params,
+    collect,
     knob,
     parameter,
 )
@@ -178,10 +178,9 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     ValueError
         If points are bad, a grid or prior does not fit, or redraw would take too long.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    trace = tuple(steps(points, box, params, rng=rng))
+    trace = collect(fit, steps, points, box, params, Params, rng)
     release = PointsRelease(trace[0].points)
-    return Result(release, trace, trace[0].events, guarantee_of(box, params))
+    return Result.from_trace(release, trace, guarantee_of(box, params))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[Step]:

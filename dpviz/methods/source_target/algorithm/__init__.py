@@ -33,8 +33,8 @@ from dpviz.core import (
     Points,
     Result,
     as_points,
-    check_arguments,
     check_params,
+    collect,
     frozen,
     knob,
     parameter,
@@ -307,8 +307,7 @@ def fit(
     ValueError
         If points are bad, come in chunks with NAS, or targets or the ball have a different dimension than the box.
     """
-    check_arguments(box, params, Params, rng, fit, points)
-    sanitized, chosen = steps(points, box, params, rng=rng)
+    sanitized, chosen = collect(fit, steps, points, box, params, Params, rng)
     assert isinstance(sanitized, SanitizeStep)
     assert isinstance(chosen, SelectStep)
     release = SourceTargetRelease(
