@@ -130,7 +130,7 @@ def test_a_run_its_steps_its_story_and_its_data_print_no_record(method):
     told = story.from_result(
         result, params, data.points, words, story.find_reference(data.points, words, result, params)
     )
-    scene = told.draw_scene(View(), rng=np.random.default_rng(0))
+    scene = told.draw_scene(View())
     secrets = digits(data.points) | digits(data.box.to_unit(data.points))
     for held in (data, result, result.trace[0], result.trace, told, scene):
         text = repr(held)

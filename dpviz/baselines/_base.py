@@ -97,18 +97,25 @@ class ClusterParams:
         check_params(self)
 
 
+class NeighborsParams:
+    """Parameters with a choice of neighbors."""
+
+    __slots__ = ()
+    adjacency: str
+
+    @property
+    def neighbors(self) -> Adjacency:
+        """The adjacency of the guarantee."""
+        return Adjacency[self.adjacency.upper()]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class OneShotParams(ClusterParams):
+class OneShotParams(NeighborsParams, ClusterParams):
     """Parameters of a private baseline without a choice of its start."""
 
     epsilon: float = epsilon_knob()
     adjacency: str = adjacency_knob()
     n_public: int | None = n_public_field()
-
-
-def adjacency_of(name: str) -> Adjacency:
-    """Return the adjacency of one of `ADJACENCIES`."""
-    return Adjacency.REPLACE if name == "replace" else Adjacency.ADD_REMOVE
 
 
 @dataclass(frozen=True, slots=True)

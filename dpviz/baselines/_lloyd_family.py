@@ -32,8 +32,8 @@ from dpviz.accounting import LaplaceEvent, ParallelEvent, Purpose, SequenceEvent
 from dpviz.baselines._base import (
     ClusterParams,
     KnownSize,
+    NeighborsParams,
     adjacency_knob,
-    adjacency_of,
     as_stated,
     epsilon_knob,
     known_size,
@@ -93,7 +93,7 @@ class StartParams(ClusterParams):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoisyParams(StartParams):
+class NoisyParams(NeighborsParams, StartParams):
     """Parameters of the private methods; LLOYD has no budget and no neighbors."""
 
     start: str = start_knob(private=True)
@@ -120,7 +120,7 @@ def begin(
     """Return the start, its seeds if it is private, the remaining budget and information, and the start's events."""
     if not starts_private(params.start, params.initial_centers):
         return starts(problem, params, rng=rng), None, Remaining(problem.n, params.epsilon, None, False), ()
-    adjacency = adjacency_of(params.adjacency)
+    adjacency = params.neighbors
     packing_rng, size_rng, noise_rng, search_rng = rng.spawn(4)
     packing = starts(problem, params, rng=packing_rng)
     size = known_size(problem.n, params.epsilon, n_public, adjacency, rng=size_rng)
@@ -306,7 +306,7 @@ def noisy_steps(
     problem = lloyd_problem(points, box)
     centers, seeds, remaining, spent = begin(problem, params, n_public, rng=start_rng)
     planned = plan(remaining, plan_rng)
-    adjacency, n_iterations = adjacency_of(params.adjacency), len(planned.epsilons)
+    adjacency, n_iterations = params.neighbors, len(planned.epsilons)
     for iteration, epsilon in enumerate(planned.epsilons, start=1):
         partition = one_pass(problem, centers)
         split = planned.split(epsilon, box.d)
@@ -430,7 +430,7 @@ def noisy_guarantee(
     params: NoisyParams, spent: float, paper: str, caveats: tuple[str, ...] = (), *, differs: tuple[str, ...] = ()
 ) -> Guarantee:
     """Return a guarantee with the paper's claim of epsilon and a proof of `spent`, which is fixed before the run."""
-    adjacency = adjacency_of(params.adjacency)
+    adjacency = params.neighbors
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {ceiled(2 * spent)}-private."
     always = (SUMS_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, SUMS_CAVEAT)

@@ -32,7 +32,6 @@ import numpy as np
 from dpviz.accounting import GaussianEvent, Purpose, SequenceEvent, gdp_mu
 from dpviz.baselines._base import (
     ApproxParams,
-    adjacency_of,
     as_stated,
     delta_caveats,
     known_size,
@@ -208,7 +207,7 @@ class _DpEmRun(Confidential):
     @classmethod
     def start_run(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_DpEmRun":
         """Scale the records, place the start and fix the noise."""
-        unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+        unit, adjacency = unit_records(points, box), params.neighbors
         size_rng, start_rng, loop_rng = rng.spawn(3)
         needed = params.delta is None
         size = known_size(len(unit), params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)

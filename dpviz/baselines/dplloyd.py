@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.baselines._base import adjacency_of, known_size, n_public_field, size_caveats, size_differs
+from dpviz.baselines._base import known_size, n_public_field, size_caveats, size_differs
 from dpviz.baselines._lloyd_family import (
     LloydFamilyRelease,
     LloydStep,
@@ -50,7 +50,7 @@ def fit(
     trace = collect(fit, steps, points, box, params, Params, rng)
     # Whether the run uses the number of records.
     used = params.n_iterations is None or trace[0].seeds is not None
-    size = (params.n_public, adjacency_of(params.adjacency))
+    size = (params.n_public, params.neighbors)
     caveats = size_caveats(*size) if used else ()
     differs = (size_differs(*size) if used else "",)
     guarantee = noisy_guarantee(params, params.epsilon, PAPER, caveats, differs=differs)
@@ -66,7 +66,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
         if params.n_iterations is not None:
             return _even(epsilon, params.n_iterations)
         if size is None:
-            size = known_size(remaining.n_records, epsilon, params.n_public, adjacency_of(params.adjacency), rng=rng)
+            size = known_size(remaining.n_records, epsilon, params.n_public, params.neighbors, rng=rng)
             return _even(size.epsilon, su_iterations(size.epsilon, size.n_records, k, box.d), *size.events)
         planned = SEEDED_ITERATIONS if remaining.seeded else su_iterations(epsilon, size.n_records, k, box.d)
         return _even(epsilon, planned)

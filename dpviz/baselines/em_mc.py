@@ -36,7 +36,6 @@ import numpy as np
 from dpviz.accounting import PureEvent, SequenceEvent, zcdp_rho_for
 from dpviz.baselines._base import (
     ApproxParams,
-    adjacency_of,
     as_stated,
     counts_event,
     delta_caveats,
@@ -341,7 +340,7 @@ class _EmMcRun(Confidential):
     @classmethod
     def start_run(cls, points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> "_EmMcRun":
         """Clip, scale and project the records, and fix every budget."""
-        unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+        unit, adjacency = unit_records(points, box), params.neighbors
         size_rng, axes_rng, loop_rng = rng.spawn(3)
         size = known_size(len(unit), params.epsilon, params.n_public, adjacency, rng=size_rng)
         delta = own_delta(params.delta, size)

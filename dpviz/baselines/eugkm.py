@@ -50,7 +50,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose, cell_event
-from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, known_size, size_caveats, size_differs
+from dpviz.baselines._base import KnownSize, OneShotParams, known_size, size_caveats, size_differs
 from dpviz.core import (
     Adjacency,
     Box,
@@ -197,7 +197,7 @@ def fit(
     MAX_CELLS cells.
     """
     trace = collect(fit, steps, points, box, params, Params, rng)
-    last, adjacency = trace[-1], adjacency_of(params.adjacency)
+    last, adjacency = trace[-1], params.neighbors
     places = _places(last.grid, params.is_even)
     each = len(places) // len(last.noisy_cell_counts)
     labels = assign(places * last.units, last.released_centers * last.units)
@@ -232,7 +232,7 @@ def fit(
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
     """Yield one `GridStep` for each iteration of the weighted k-means; the first has all events."""
-    records, adjacency = as_chunks(points, n_features=box.d), adjacency_of(params.adjacency)
+    records, adjacency = as_chunks(points, n_features=box.d), params.neighbors
     size_rng, noise_rng, start_rng, marginal_rng, outer_rng = rng.spawn(5)
     needed = params.cells_per_axis is None
     size = known_size(records.n, params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)

@@ -30,7 +30,6 @@ import numpy as np
 from dpviz.accounting import GaussianEvent, Purpose, gdp_mu
 from dpviz.baselines._base import (
     KnownSize,
-    adjacency_of,
     as_stated,
     check_delta,
     delta_caveats,
@@ -227,7 +226,7 @@ class _FastLloydRun:
     ) -> "_FastLloydRun":
         """Place the start and fix delta, T, radii and noise."""
         start_rng, plan_rng, loop_rng = rng.spawn(3)
-        problem, adjacency = lloyd_problem(points, box), adjacency_of(params.adjacency)
+        problem, adjacency = lloyd_problem(points, box), params.neighbors
         start, seeds, remaining, spent = begin(problem, params, params.n_public, rng=start_rng)
         size, epsilon = remaining.size, remaining.epsilon
         sized = size is not None or params.n_iterations is None or params.delta is None

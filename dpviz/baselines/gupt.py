@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose
-from dpviz.baselines._base import OneShotParams, adjacency_of, as_stated, known_size, size_caveats
+from dpviz.baselines._base import OneShotParams, as_stated, known_size, size_caveats
 from dpviz.core import (
     Adjacency,
     Box,
@@ -103,7 +103,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
     trace = collect(fit, steps, points, box, params, Params, rng)
-    last, adjacency = trace[-1], adjacency_of(params.adjacency)
+    last, adjacency = trace[-1], params.neighbors
     release = BlocksRelease(
         centers=box.clip(box.from_unit(last.released_centers)), n_blocks=len(last.nonprivate_block_centers)
     )
@@ -116,7 +116,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[BlocksStep]:
     """Yield the one `BlocksStep`."""
-    unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+    unit, adjacency = unit_records(points, box), params.neighbors
     size_rng, start_rng, block_rng, noise_rng = rng.spawn(4)
     needed = params.n_blocks is None
     size = known_size(len(unit), params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)

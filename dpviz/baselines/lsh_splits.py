@@ -31,7 +31,6 @@ import numpy as np
 from dpviz.accounting import GaussianEvent, gdp_mu
 from dpviz.baselines._base import (
     ApproxParams,
-    adjacency_of,
     as_stated,
     counts_event,
     delta_caveats,
@@ -236,7 +235,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         mean=box.from_unit(first.noisy_mean),
         planes=first.planes,
     )
-    adjacency, plan = adjacency_of(params.adjacency), first.plan
+    adjacency, plan = params.neighbors, first.plan
     words = "a private mean; level counts and leaf sums composed together"
     claim = Claim(params.epsilon, plan.most_delta, adjacency, words, account=Account.PLD, delta_in_run=plan.delta)
     known = size_caveats(params.n_public, adjacency)
@@ -247,7 +246,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LshStep]:
     """Yield a `MeanStep`, a `LshLevelStep` for each level that a node reaches, and a `CoresetStep`."""
-    unit, adjacency = unit_records(points, box), adjacency_of(params.adjacency)
+    unit, adjacency = unit_records(points, box), params.neighbors
     size_rng, mean_rng, plane_rng, tree_rng, sum_rng = rng.spawn(5)
     plan = make_plan(len(unit), box.d, params, rng=size_rng)
     chosen = plane_rng if params.start_seed is None else np.random.default_rng(params.start_seed)
@@ -268,7 +267,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
 
 def make_plan(n: int, d: int, params: Params, *, rng: np.random.Generator) -> LshPlan:
     """Fix delta, noise and minima; count the `n` records with noise if their number is not public."""
-    adjacency = adjacency_of(params.adjacency)
+    adjacency = params.neighbors
     size = known_size(n, params.epsilon, params.n_public, adjacency, rng=rng)
     delta = own_delta(params.delta, size)
     mean_budget = Budget(CENTER_SHARE * size.epsilon, CENTER_SHARE * delta)

@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpviz.accounting import PureEvent, Purpose, SequenceEvent
-from dpviz.baselines._base import KnownSize, OneShotParams, adjacency_of, as_stated, known_size, size_caveats
+from dpviz.baselines._base import KnownSize, OneShotParams, as_stated, known_size, size_caveats
 from dpviz.core import (
     Box,
     Centers,
@@ -124,7 +124,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     The proof is in the module's docstring. Raises ValueError for bad points.
     """
     trace = collect(fit, steps, points, box, params, Params, rng)
-    adjacency = adjacency_of(params.adjacency)
+    adjacency = params.neighbors
     parents = np.empty((len(trace) - 1, params.n_parents, params.n_clusters, box.d))
     for row, step in zip(parents, trace[:-1], strict=True):
         row[:] = step.population[step.chosen]
@@ -138,7 +138,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GeneStep]:
     """Yield one `GeneStep` per round; the pick of the last round is the result."""
-    unit, adjacency = writable(unit_records(points, box)), adjacency_of(params.adjacency)
+    unit, adjacency = writable(unit_records(points, box)), params.neighbors
     size_rng, start_rng, loop_rng = rng.spawn(3)
     needed = params.n_rounds is None
     size = known_size(len(unit), params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)

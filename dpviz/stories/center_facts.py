@@ -233,7 +233,7 @@ def cost_ratio(cost: float, best: float) -> float:
 def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> Fact:
     """Return the cost without data as a multiple of `best`, named `beside`. Mark it if a run's `cost` is no less."""
     cost_words = f"{times(cost_ratio(without_data, best))} × {beside}"
-    return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP, False)
+    return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP)
 
 
 def last_noise(result: Result[CentersRelease, Step], purpose: Purpose) -> FloatArray:

@@ -353,20 +353,16 @@ class CentersRun(Run[Any, C_co, S_co]):
         off = number(round(100.0 * self.distance_share, 9))
         far = "Mean distance to Lloyd's centers under the best matching."
         return (
-            Fact("Cost", f"{times(center_facts.cost_ratio(cost, best))} × k-means", start, False),
+            Fact("Cost", f"{times(center_facts.cost_ratio(cost, best))} × k-means", start),
             center_facts.no_data_fact(cost, self.no_data_cost, best, "k-means"),
-            Fact("Off Lloyd's centers", f"{off} % of the box's diagonal", far, False),
+            Fact("Off Lloyd's centers", f"{off} % of the box's diagonal", far),
         )
 
     @property
     def lloyd_fact(self) -> Fact:
         """The number of Lloyd's iterations. Curator only, because it is exact."""
         rounds = str(self.reference.n_iterations)
-        return Fact("Lloyd's iterations", rounds, "Until assignments repeat, no privacy.", False)
-
-    def risk(self) -> tuple[Fact, ...]:
-        """Return the guarantee's limits on an attacker. Public."""
-        return center_facts.risk(self.guarantee.proved)
+        return Fact("Lloyd's iterations", rounds, "Until assignments repeat, no privacy.")
 
     def contents(self) -> Contents:
         """Return the secrets that the run protects, its public inputs, and the values for the curator only."""
@@ -421,9 +417,8 @@ class CentersRun(Run[Any, C_co, S_co]):
         steps = (Frame(f"Step {i} of {n}", "Only the curator sees it.") for i in range(1, n + 1))
         return Stops((FRAMES[0], *steps, FRAMES[1]))
 
-    def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
-        """Return the layers from back to front. `rng` draws illustrations of a distribution, none of them here."""
-        del rng
+    def layers(self, stage: Stage) -> tuple[Layer, ...]:
+        """Return the layers from back to front."""
         moves = [step for step in self.steps if isinstance(step, MovedCenters)]
         noise = list(_find_noise(moves, self.result, self.words.box, stage))
         # The centers of each step. Curator only, like the number of steps.
@@ -461,8 +456,8 @@ class CentersRun(Run[Any, C_co, S_co]):
         """Return the meaning of the colors for the public."""
         return PUBLIC_CAPTION
 
-    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` keeps only its public part. `rng` draws illustrations only."""
+    def draw_scene(self, view: View) -> Scene:
+        """Return the moving picture; `.public()` keeps only its public part."""
         stage, stops = Stage(self.plane(view), self.clock), self.stops()
         plane = stage.projection
         return self.scene(
@@ -473,7 +468,7 @@ class CentersRun(Run[Any, C_co, S_co]):
             x=plane.x,
             y=plane.y,
             axes_public=not plane.nonprivate,
-            layers=self.layers(stage, rng=rng),
+            layers=self.layers(stage),
             frames=stops.frames,
             start_frame=stops.start_frame,
             group_names=cluster_names(len(self.final)),

@@ -65,9 +65,9 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
         law = noise_law(self.result, 2.0 * (self.final - BOX_MIDDLE), Purpose.SUMS)
         return None if law is None else NoiseLaw(law.lengths / 2.0, law.draws / 2.0)
 
-    def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
+    def layers(self, stage: Stage) -> tuple[Layer, ...]:
         """Return the centers, and in a plane the ellipses of the release on top; a single feature has none."""
-        layers, plane = super().layers(stage, rng=rng), stage.projection
+        layers, plane = super().layers(stage), stage.projection
         if plane.d == 1:
             return layers
         arrays = {"xy": ellipses(self.release.mixture, plane)[None]}

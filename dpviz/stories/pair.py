@@ -88,8 +88,8 @@ def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:
     """Return both costs, and both limits on an attacker."""
     claim = published.result.guarantee.stated
     return (
-        Fact("Cost, repaired", f"{times(_ratio(repaired))} × k-means", "Sum of squared distances.", False),
-        Fact("Cost, as published", f"{times(_ratio(published))} × k-means", "Same records, same start.", False),
+        Fact("Cost, repaired", f"{times(_ratio(repaired))} × k-means", "Sum of squared distances."),
+        Fact("Cost, as published", f"{times(_ratio(published))} × k-means", "Same records, same start."),
         Fact("Attacker is right, repaired", _odds(repaired), "Coin flip: 50 in 100.", True),
         Fact("Attacker is right, as published", _odds(published), "There is no proof for this release.", True),
         Fact("Published, claimed in all", f"ε = {ceiled(claim.epsilon)}", "Its steps and final counts added up.", True),

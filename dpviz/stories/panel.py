@@ -47,7 +47,7 @@ class Fact:
     label: str
     value: str
     help: str
-    public: bool
+    public: bool = False
 
     def __repr__(self) -> str:
         """Return label and value, the value of a public fact alone."""

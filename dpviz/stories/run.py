@@ -36,6 +36,7 @@ from dpviz.mechanisms import TEACHING
 from dpviz.plots import PDF, PNG, RISK_QUESTION, Figure, Measure, Scene, StageWords, Strip, converted, csv_text, svg
 from dpviz.plots.page import build_page
 from dpviz.plots.scene import Lens
+from dpviz.stories import center_facts
 from dpviz.stories.ensemble import Ensembles, with_ensembles
 from dpviz.stories.ground_layers import on_map
 from dpviz.stories.label import (
@@ -65,8 +66,6 @@ CHART_HEIGHT = 170  # CSS pixels
 ANSWER_QUESTION = "Which of two records was yours?"
 # Key of a chart.
 PROFILES = "profiles"
-# Seed of draws that only illustrate a distribution. Public.
-ILLUSTRATION_SEED = 0
 FORMATS = ("svg", PDF, PNG, "html", "csv", "json")
 # Largest number of features that the repr names. Our choice.
 MOST_NAMED = 8
@@ -114,6 +113,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     reference_group: ClassVar[str] = ""
     # Fields that a page chooses. An exported script sets them again.
     page_fields: ClassVar[tuple[str, ...]] = ()
+    # Seed of draws that only illustrate a distribution. Public.
+    illustration_seed: ClassVar[int] = 0
     # Name of the method in the committed audit, whose violations its guarantee names.
     audited: ClassVar[str] = ""
 
@@ -205,8 +206,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return ()
 
     def risk(self) -> tuple[Fact, ...]:
-        """Return the guarantee's limits on an attacker."""
-        return ()
+        """Return what the guarantee limits, besides the odds beside the slider. Public."""
+        return center_facts.risk(self.guarantee.proved)
 
     def facts(self) -> tuple[Fact, ...]:
         """Return all facts: those of `utility`, then those of `risk`."""
@@ -304,8 +305,8 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     # What is drawn.
 
-    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Draw the run over the features of `view`; `rng` draws illustrations of noise, not from records."""
+    def draw_scene(self, view: View) -> Scene:
+        """Draw the run over the features of `view`; `.public()` keeps only the public part."""
         raise NotImplementedError(f"{type(self).__name__} has no picture.")
 
     def picture(self, view: View = FIRST, *, adapt: Callable[[Scene], Scene] | None = None) -> Scene:
@@ -314,7 +315,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
             raise TypeError(f"view must be a View, got {quoted(view)}. For everyone's picture: picture().public().")
 
         def drawing(view: View) -> Scene:
-            scene = on_map(self.draw_scene(view, rng=np.random.default_rng(ILLUSTRATION_SEED)), self.words, view)
+            scene = on_map(self.draw_scene(view), self.words, view)
             if view.z is None and scene.axes_public:
                 flat = project(View(view.x, view.y), self.words, self.unit)
                 scene = with_ensembles(scene, self.ensembles(view), flat, self.unit)

@@ -30,7 +30,7 @@ from dpviz.data import Dataset
 from dpviz.plots import MEMBERS, SECRET, Axis, Ink, Kind, Layer, Scene
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.panel import Sentence, ceiled, floored, number
-from dpviz.stories.run import ILLUSTRATION_SEED, Run
+from dpviz.stories.run import Run
 from dpviz.stories.spending import adjacency_of, leaves, words_of
 from dpviz.stories.view import View, Words
 
@@ -447,7 +447,7 @@ def last_step(
     result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(chapter.seed))
     reference = kind.find_reference(dataset.points, words, result, params)
     run = kind.from_result(result, params, dataset.points, words, reference)
-    still = still_of(run.draw_scene(View(), rng=np.random.default_rng(ILLUSTRATION_SEED)))
+    still = still_of(run.draw_scene(View()))
     layers = tuple(
         large(replace(layer, name=called, shown=True, pick=""))
         for layer in still.layers

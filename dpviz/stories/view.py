@@ -14,6 +14,7 @@ from dpviz.data.transforms import Scale
 from dpviz.plots import Axis, Kind, Scene
 
 CURATORS_PLANE = "Principal directions are computed from the records: curator only. Two features have a public view."
+HEIGHT = "Height has no meaning: records are spread out so that they can be seen."
 # Free room around the box, as a share of it.
 MARGIN = 0.04
 # Distance from the middle of a turned box to the end of its picture, box widths.
@@ -425,3 +426,12 @@ def describe_region(
         rest = len(names) - MOST_CLASSES
         lines.append(f"Known classes: {', '.join(sentences)}{f' and {rest} more' if rest > 0 else ''}")
     return tuple(lines)
+
+
+def plane_caption(plane: Projection, two: str, more: str, one: str = HEIGHT) -> str:
+    """Return the caption from public facts only: for two features, two out of `more` features, or `one` feature."""
+    if plane.nonprivate:
+        return CURATORS_PLANE
+    if plane.d == 1:
+        return f"One feature. {one}"
+    return two if plane.d == 2 else f"Two of {plane.d} features. {more}"

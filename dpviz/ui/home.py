@@ -22,7 +22,6 @@ from dpviz.stories import View
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.label import promise
 from dpviz.stories.method import AnyMethod, Attack
-from dpviz.stories.run import ILLUSTRATION_SEED
 from dpviz.stories.teaching import still_of
 from dpviz.tools.teaching.chapters import NAMES
 from dpviz.ui import controls, frame, hiding, stage, state
@@ -199,4 +198,4 @@ def _thumbnail_run(method: AnyMethod) -> tuple[AnyRun, Scene]:
     source = Source(replace(dataset, labels=None), ("thumbnail", method.name), (), uploaded=False)
     params = method.Params(**{**choices, **settings.params})
     run = run_method(RunRequest(method, method.run, params), source, Noise(settings.seed))
-    return run, run.draw_scene(View(), rng=np.random.default_rng(ILLUSTRATION_SEED))
+    return run, run.draw_scene(View())

@@ -9,8 +9,8 @@ import pytest
 
 from dpviz.accounting import delta_of, pure_epsilon
 from dpviz.baselines import CATALOGUE
-from dpviz.baselines._base import ADJACENCIES, adjacency_of
-from dpviz.core import Box, KnobError, knobs
+from dpviz.baselines._base import ADJACENCIES
+from dpviz.core import Adjacency, Box, KnobError, knobs
 
 PRIVATE = sorted(set(CATALOGUE) - {"lloyd"})
 # (epsilon, delta); what each part of them spends is in their own tests
@@ -90,14 +90,14 @@ def test_what_is_spent_is_what_is_claimed(name, d, adjacency):
         result = run(name, points[:n], box, **own, adjacency=adjacency, start_seed=0, n_clusters=3)
         epsilon = own["epsilon"]
         expected = epsilon * (1 - 0.5 ** len(result.trace)) if name == "dwork" else epsilon
-        assert pure_epsilon(result.events, adjacency_of(adjacency)) == pytest.approx(expected, rel=1e-12)
+        assert pure_epsilon(result.events, Adjacency[adjacency.upper()]) == pytest.approx(expected, rel=1e-12)
         proved = result.guarantee.proved
         assert proved.epsilon == pytest.approx(expected, rel=1e-12)
-        assert (proved.delta, proved.adjacency) == (0.0, adjacency_of(adjacency))
+        assert (proved.delta, proved.adjacency) == (0.0, Adjacency[adjacency.upper()])
         # More would be spent if one of the facts were left out of the claim, less if one were invented.
         for i in range(len(result.events)):
             rest = result.events[:i] + result.events[i + 1 :]
-            assert pure_epsilon(rest, adjacency_of(adjacency)) < expected * (1 - 1e-6)
+            assert pure_epsilon(rest, Adjacency[adjacency.upper()]) < expected * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("name", APPROXIMATE)
@@ -108,8 +108,8 @@ def test_an_approximate_run_keeps_its_epsilon_and_delta(name, adjacency):
         options = {"epsilon": epsilon, "delta": 1e-6, "adjacency": adjacency, "start_seed": 0, "n_clusters": 3}
         result = run(name, points[:n], box, **options)
         proved = result.guarantee.proved
-        assert (proved.epsilon, proved.delta, proved.adjacency) == (epsilon, 1e-6, adjacency_of(adjacency))
-        found = delta_of(result.events, epsilon, adjacency_of(adjacency))
+        assert (proved.epsilon, proved.delta, proved.adjacency) == (epsilon, 1e-6, Adjacency[adjacency.upper()])
+        found = delta_of(result.events, epsilon, Adjacency[adjacency.upper()])
         # If a single mu is spent, nothing is left over.
         assert 0.0 < found <= 1e-6 * (1.0 + 1e-4)
     with pytest.raises(ValueError, match=r"delta must be .* got 0\.0"):
@@ -119,7 +119,7 @@ def test_an_approximate_run_keeps_its_epsilon_and_delta(name, adjacency):
 @pytest.mark.parametrize("name", PRIVATE)
 def test_no_budget_is_no_privacy_and_is_said(name):
     result = run(name, np.random.default_rng(0).random((80, 2)), Box.cube(0.0, 1.0, 2), epsilon=math.inf)
-    assert pure_epsilon(result.events, adjacency_of("add_remove")) == math.inf
+    assert pure_epsilon(result.events, Adjacency.ADD_REMOVE) == math.inf
     assert result.guarantee.proved.epsilon == math.inf
 
 
@@ -131,9 +131,9 @@ def test_the_published_claim_says_whose_neighbors_it_means(name, adjacency):
     assert published.epsilon == 0.8
     assert published.reference.startswith(importlib.import_module(CATALOGUE[name].place).PAPER)
     if name == "eugkm":  # noise of scale 1/epsilon is epsilon-DP for nothing but added or removed records
-        assert published.adjacency is adjacency_of("add_remove")
+        assert published.adjacency is Adjacency.ADD_REMOVE
     else:
-        assert published.adjacency is adjacency_of(adjacency)
+        assert published.adjacency is Adjacency[adjacency.upper()]
         assert "the neighbors are those asked for here" in published.reference
 
 

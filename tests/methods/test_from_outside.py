@@ -54,7 +54,7 @@ result = method.fit(data.points, data.box, params, rng=np.random.default_rng(0))
 words = Words(data.title, data.box, data.feature_names, data.units)
 story = run_class("one_grid")
 told = story.from_result(result, params, data.points, words, story.find_reference(data.points, words, result, params))
-scene = told.draw_scene(View(), rng=np.random.default_rng(0))
+scene = told.draw_scene(View())
 grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": ["one_grid"]}
 (row,) = run_trials(expand_grid(grid))
 many = run_many(method, story, data.points, data.box, None, params, Draws(1, 0, 3))

@@ -82,7 +82,7 @@ if __name__ == "__main__":
     words = Words(data.title, data.box, data.feature_names, data.units)
     reference = story.find_reference(data.points, words, result, params)
     told = story.from_result(result, params, data.points, words, reference)
-    scene = told.draw_scene(View(), rng=np.random.default_rng(0))
+    scene = told.draw_scene(View())
     picture = dpviz.run(name, data, seed=5, n_clusters=3, epsilon=2.0).picture()
     names = [name, "no_claim", "only_proved"]
     grid = {"epsilon": 1.0, "data": [{"name": "blobs", "n": 200, "k": 3}], "methods": names}
@@ -275,7 +275,7 @@ def told(events, trace, release=((0.2, 0.2), (0.8, 0.8))):
     points = np.random.default_rng(0).random((50, 2))
     words = Words("Mine", BOX, ("x", "y"), ("", ""))
     reference = kind.find_reference(points, words, result, params)
-    return kind.from_result(result, params, points, words, reference).draw_scene(View(), rng=np.random.default_rng(0))
+    return kind.from_result(result, params, points, words, reference).draw_scene(View())
 
 
 def test_noise_is_drawn_where_events_name_it_and_the_public_sees_the_release_alone():

@@ -43,7 +43,7 @@ def on_screen(method, told, *, public, uploaded, view=None, leaked="", drawn=Fal
     """Put a run on screen, as the page does."""
     view = view or View()
     story = run_class(method.name)
-    scene = told.draw_scene(view, rng=np.random.default_rng(0))
+    scene = told.draw_scene(view)
     if leaked:
         scene = leak(scene, leaked)
     words = told.words

@@ -64,7 +64,7 @@ def test_half_of_a_component_lies_in_its_ellipse(view):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_ellipses_stand_beside_the_picture_of_centers_once_it_is_released(d):
     run, plain = run_of(d), run_of(d, kind=CentersRun)
-    scene, other = (each.draw_scene(View(), rng=np.random.default_rng(0)) for each in (run, plain))
+    scene, other = (each.draw_scene(View()) for each in (run, plain))
     more = scene.layers[len(other.layers) :]
     assert [layer.name for layer in scene.layers[: len(other.layers)]] == [layer.name for layer in other.layers]
     assert len(more) == (d > 1)

@@ -23,7 +23,7 @@ def told(n=300):
 
 
 def drawn(run, view):
-    made = [run.draw_scene(each, rng=np.random.default_rng(0)) for each in (view, solid.from_above(view))]
+    made = [run.draw_scene(each) for each in (view, solid.from_above(view))]
     return solid.with_depth(*made, view)
 
 

@@ -54,7 +54,7 @@ def told(name, units):
         split = it.split(0)
         made += [it.node_facts(), dpm_tree.tree_chart(it.release, it.subsets, 0)]
         made += [dpm_tree.strips(split, it.cells, it.words, split.chosen[0])]
-    return list(parts([it.draw_scene(View(), rng=np.random.default_rng(0)), *made], set()))
+    return list(parts([it.draw_scene(View()), *made], set()))
 
 
 @pytest.mark.parametrize("name", TOLD)

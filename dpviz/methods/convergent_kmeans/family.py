@@ -17,7 +17,7 @@ from dpviz.baselines._lloyd_family import LloydFamilyRelease, LloydStep
 from dpviz.baselines.eugkm import GridRelease, GridStep
 from dpviz.core import Centers, FloatArray, Points, Result, unit_records
 from dpviz.methods.convergent_kmeans import layers
-from dpviz.methods.convergent_kmeans.run import COLORS, PACKED, PUBLIC_CAPTION, FamilyRun, plane_caption
+from dpviz.methods.convergent_kmeans.run import COLORS, PACKED, PUBLIC_CAPTION, FamilyRun
 from dpviz.metrics import nonprivate_cost
 from dpviz.plots import RELEASED, SECRET, UNRELEASED, Frame, Kind, Layer, Scene
 from dpviz.solvers import EMPTY_SCALES, LloydRun, assign, lloyd, public_start
@@ -32,7 +32,7 @@ from dpviz.stories.panel import Fact, Sentence, counted, odds
 from dpviz.stories.run import Run
 from dpviz.stories.spending import noise_scales
 from dpviz.stories.stage import Clock, ExactScene, Stage, Stops, stack
-from dpviz.stories.view import Projection, View, Words
+from dpviz.stories.view import Projection, View, Words, plane_caption
 
 _MODES = {
     "repaired": "Convergent, repaired",
@@ -91,11 +91,8 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         """Return the text of the stops, in public words."""
         return _start_words(self.release), LLOYD_PHASES, "The last noisy means are released."
 
-    def step_layers(
-        self, stage: Stage, start: Centers, *, rng: np.random.Generator
-    ) -> tuple[Sequence[Layer], Sequence[Layer]]:
+    def step_layers(self, stage: Stage) -> tuple[Sequence[Layer], Sequence[Layer]]:
         """Return the layers of the noise's typical size, and of the exact moves."""
-        del start, rng
         return layers.error_layers(*self.noise_scales, self.release.path, stage), [_exact_moves(self.steps, stage)]
 
     def true_averages(self, stage: Stage) -> tuple[Centers | None, NoisySteps | None]:
@@ -161,11 +158,8 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         end = "The true averages are the result: nothing of it is private."
         return _start_words(self.release), EXACT_PHASES, end
 
-    def step_layers(
-        self, stage: Stage, start: Centers, *, rng: np.random.Generator
-    ) -> tuple[Sequence[Layer], Sequence[Layer]]:
+    def step_layers(self, stage: Stage) -> tuple[Sequence[Layer], Sequence[Layer]]:
         """Return the exact moves."""
-        del start, rng
         return (), [_exact_moves(self.steps, stage)]
 
     def true_averages(self, stage: Stage) -> tuple[Centers | None, NoisySteps | None]:
@@ -182,7 +176,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         """Return the number of iterations. Curator only, because it is exact."""
         converged = self.steps[-1].outcome == "converged"
         why = "Until no record changes its cluster." if converged else "Stopped at the most allowed."
-        return (Fact("Iterations", str(len(self.release.path)), why, False),)
+        return (Fact("Iterations", str(len(self.release.path)), why),)
 
     def risk(self) -> tuple[Fact, ...]:
         """Return the attacker's odds, which have no limit. Public."""
@@ -259,9 +253,8 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
         )
         return Stops(frames)
 
-    def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
+    def layers(self, stage: Stage) -> tuple[Layer, ...]:
         """Return the layers from back to front; public layers follow from the noisy grid and the released centers."""
-        del rng
         clock, plane, labels, (_, path) = stage.clock, stage.projection, self.nonprivate_labels, self.walk
         walking = {clock.frame(0, stop): i for i, stop in enumerate(STOPS)}
         exact = ground.exact_means(self.unit, labels, self.final)
@@ -293,7 +286,7 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
             *self.cost_facts(center_facts.PACKED_START),
             Fact("Cells", f"{len(counts):,}", "More records and a larger ε buy more cells.", True),
             Fact("Cells below zero", odds(below), "Noise pushed their counts below zero: they weigh nothing.", True),
-            Fact("Empty cells", odds(empty), "They hold no record, and about half of them look as if they did.", False),
+            Fact("Empty cells", odds(empty), "They hold no record, and about half of them look as if they did."),
             self.lloyd_fact,
         )
 

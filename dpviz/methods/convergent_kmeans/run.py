@@ -28,7 +28,7 @@ from dpviz.stories.lens import NoisyAverage, lens_on
 from dpviz.stories.panel import Fact, ceiled, counted, number, odds
 from dpviz.stories.spending import noise_scales
 from dpviz.stories.stage import Clock, Stage, Stops, stack
-from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words
+from dpviz.stories.view import Projection, View, Words, plane_caption
 
 # Factor of epsilon: the score varies by at most 1.2105 in a zone, and the exponent is a quarter of that.
 ZONE_EXPONENT = 0.303
@@ -81,15 +81,6 @@ COLORS = "Colors are clusters. Gray is secret, blue released, orange noise, gree
 PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
 CAPTION = f"{COLORS} Zones may leave the box."
 MORE_FEATURES = "Zones are balls in all of them, drawn with their true radius."
-
-
-def plane_caption(plane: Projection, two: str, more: str) -> str:
-    """Return the caption from public facts only: `two` for two features, `more` for two out of more features."""
-    if plane.nonprivate:
-        return CURATORS_PLANE
-    if plane.d == 1:
-        return "One feature. Height has no meaning: records are spread out so that they can be seen."
-    return two if plane.d == 2 else f"Two of {plane.d} features. {more}"
 
 
 def variation(epsilon: float) -> str:
@@ -147,15 +138,18 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         """Return the facts that only this kind of method has."""
         raise NotImplementedError
 
-    def step_layers(
-        self, stage: Stage, start: Centers, *, rng: np.random.Generator
-    ) -> tuple[Sequence[Layer], Sequence[Layer]]:
+    def step_layers(self, stage: Stage) -> tuple[Sequence[Layer], Sequence[Layer]]:
         """Return the layers of the steps, below and above the centers' path, which begins at `start` (k, d)."""
         raise NotImplementedError
 
     def true_averages(self, stage: Stage) -> tuple[Centers | None, ground.NoisySteps | None]:
         """Return the exact averages behind the release and at each step, if noise moves them. Curator only."""
         raise NotImplementedError
+
+    @property
+    def start(self) -> Centers:
+        """The first centers, box units; the curator's if they are not released."""
+        return self.steps[0].previous_centers if self.release.start is None else self.release.start
 
     @property
     def clock(self) -> Clock:
@@ -225,14 +219,14 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         """Return the meaning of the colors for the public."""
         return PUBLIC_CAPTION
 
-    def layers(self, stage: Stage, *, rng: np.random.Generator) -> tuple[Layer, ...]:
+    def layers(self, stage: Stage) -> tuple[Layer, ...]:
         """Return the layers from back to front; public layers follow from the release and its events alone."""
         release, trace, clock = self.release, self.steps, stage.clock
-        start = trace[0].previous_centers if release.start is None else release.start
+        start = self.start
         of_start = ground.start_seen(release.start, release.start_packing)
         groups = (None, *(step.nonprivate_members for step in trace), self.nonprivate_members)
         rows = {0: 0, **clock.during(*clock.phases, offset=1), clock.release: len(trace) + 1}
-        below, above = self.step_layers(stage, start, rng=rng)
+        below, above = self.step_layers(stage)
         exact, steps = self.true_averages(stage)
         return (
             *ground.box_layer(stage, public=self.words.box_public),
@@ -292,12 +286,12 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
             help_text = (
                 "The paper assumes that this never happens: the controller can be farther away than the old center."
             )
-            facts.append(Fact("Zones outside the convergent zone", odds(leaving), help_text, False))
+            facts.append(Fact("Zones outside the convergent zone", odds(leaving), help_text))
         if last.final_raised is not None and last.final_clipped is not None:
             k = self.params.n_clusters
             raised, clipped = int(last.final_raised.sum()), int(last.final_clipped.sum())
-            facts.append(Fact("Counts raised to 1", f"{raised} of {k}", "Noise had pushed them below 1.", False))
-            facts.append(Fact("Centers moved onto the wall", f"{clipped} of {k}", "Noise had pushed them out.", False))
+            facts.append(Fact("Counts raised to 1", f"{raised} of {k}", "Noise had pushed them below 1."))
+            facts.append(Fact("Centers moved onto the wall", f"{clipped} of {k}", "Noise had pushed them out."))
         return tuple(facts)
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:
@@ -339,12 +333,11 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
         """Return the meaning of the colors for the public."""
         return f"{PUBLIC_CAPTION} Zones may reach outside the box."
 
-    def step_layers(
-        self, stage: Stage, start: Centers, *, rng: np.random.Generator
-    ) -> tuple[Sequence[Layer], Sequence[Layer]]:
+    def step_layers(self, stage: Stage) -> tuple[Sequence[Layer], Sequence[Layer]]:
         """Return the zones below the path, and the moves above it."""
         release, means = self.release, self.zone_means
-        zones = layers.zone_layers(release, means, start, self.params.epsilon_per_iteration, stage, rng=rng)
+        rng = np.random.default_rng(self.illustration_seed)
+        zones = layers.zone_layers(release, means, self.start, self.params.epsilon_per_iteration, stage, rng=rng)
         moves = layers.move_layers(release, self.steps, means, stage)
         rays = [layers.ray_layer(self.final, stage)] if not self.repaired and self.words.box.d > 1 else []
         return zones, [*moves, *rays]

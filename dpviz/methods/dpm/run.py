@@ -390,26 +390,24 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         with_as_many = f" with {self.k}" if self.k < self.n_classes else ""
         facts = [Fact("Clusters released", str(self.k), "Subsets that were not cut.", True)]
         if self.classes is not None and len(self.classes):
-            facts.append(Fact("Known classes", str(self.n_classes), "Of the data, not used by DPM.", False))
+            facts.append(Fact("Known classes", str(self.n_classes), "Of the data, not used by DPM."))
         facts += [
             Fact(
                 "Cost",
                 f"{times(self.cost_ratio)} × k-means{with_as_many}",
                 "Sum of squared distances to the nearest center, over that of k-means with as many centers and no "
                 "privacy.",
-                False,
             ),
             no_data_fact(self.nonprivate_cost, self.no_data_cost, self.best_cost, f"k-means{with_as_many}"),
             Fact(
                 "With exact means",
                 f"{times(without)} × k-means",
                 "The cost if the centers of the same cells had no noise: what the cuts alone are to blame for.",
-                False,
             ),
         ]
         if self.agreement is not None:
             ari = number(round(self.agreement, 3))
-            facts.append(Fact("Agreement with classes", ari, "Adjusted Rand index: 1 same, 0 chance.", False))
+            facts.append(Fact("Agreement with classes", ari, "Adjusted Rand index: 1 same, 0 chance."))
         refused = f"{n_refused} of {n_tried}"
         least = f"{'A' if self.published else 'Without a clear gap a'} side must have more than "
         least += f"{number(tree.minimum_count)} records, counted with noise."
@@ -455,26 +453,19 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         where = f"{self.words.feature_names[top]} at {place}{f' {unit}' if unit else ''}"
         return (
             counted,
-            Fact("Exact records", f"{split.nonprivate_count:,}", "How many there really are.", False),
+            Fact("Exact records", f"{split.nonprivate_count:,}", "How many there really are."),
             Fact("Drawn cut", subsets.cut_place(node), "Released.", True),
-            Fact("Best cut", where, "The candidate of the highest score.", False),
-            Fact("Chance of the drawn cut", _format_chance(float(law[axis, at])), "Of one draw.", False),
-            Fact("Chance of the best cut", _format_chance(float(law[top, best])), "Of one draw.", False),
+            Fact("Best cut", where, "The candidate of the highest score."),
+            Fact("Chance of the drawn cut", _format_chance(float(law[axis, at])), "Of one draw."),
+            Fact("Chance of the best cut", _format_chance(float(law[top, best])), "Of one draw."),
             Fact(
-                "Rank of the drawn cut",
-                f"{rank:,} of {int(split.exists.sum()):,}",
-                "By chance; ties count as equal.",
-                False,
+                "Rank of the drawn cut", f"{rank:,} of {int(split.exists.sum()):,}", "By chance; ties count as equal."
             ),
             Fact("Sides", sides, "Counted with noise.", True),
             *(() if self.published else (self.sureness("How sure the gap is", node),)),
             Fact("ε of the draw", number(split.epsilon), over_levels, True),
             became,
         )
-
-    def risk(self) -> tuple[Fact, ...]:
-        """Return the guarantee's limits on an attacker. Public."""
-        return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
         """Return the secrets that a run protects, its public inputs, and the values for the curator only."""
@@ -543,10 +534,9 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             teaching=self.teaching,
         )
 
-    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` keeps only its public part. `rng` is not used."""
+    def draw_scene(self, view: View) -> Scene:
+        """Return the moving picture; `.public()` keeps only its public part."""
         # Other stories illustrate a distribution with draws.
-        del rng
         plane, cells, clock = Plane.from_view(view, self.words), self.cells, layers.clock_of(self.cells)
         stops = [Frame("Start", "Everyone is in one box. Their number is counted with noise.")]
         for level in range(clock.n_steps):

@@ -41,7 +41,7 @@ from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_na
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.spending import SpendingRow
 from dpviz.stories.stage import Clock, Stage
-from dpviz.stories.view import CURATORS_PLANE, View, Words
+from dpviz.stories.view import View, Words, plane_caption
 from dpviz.stories.wording import Doubt, in_words, opened, things
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
@@ -320,13 +320,13 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         facts = []
         if self.nonprivate_ari is not None:
             why = "Adjusted Rand index of the records' clusters and their true classes: 1 is perfect, 0 is chance."
-            facts.append(Fact("Agreement with the classes (ARI)", number(self.nonprivate_ari), why, False))
+            facts.append(Fact("Agreement with the classes (ARI)", number(self.nonprivate_ari), why))
         if len(self.unit):
             likeliest = self.mixture.log_terms(signed(self.unit)).argmax(axis=1)
             shortcut = tree.cut(self.params.n_clusters)[landscape.component_minima[likeliest]]
             off = 100.0 * float(np.mean(shortcut != self.nonprivate_clusters))
             why = "Records that the likeliest component alone would put into another cluster than the flow does."
-            facts.append(Fact("Labels changed by the shortcut", odds(off), why, False))
+            facts.append(Fact("Labels changed by the shortcut", odds(off), why))
         lost = "" if not tree.n_unreachable else f" Without a pass, joined last: {counted(tree.n_unreachable, 'part')}."
         one_basin = "Two components can share a basin: then they are one peak."
         components = f"{len(self.component_numbers)} of {len(release.start)}"
@@ -346,10 +346,6 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             Fact("Noise of a count", f"± {number(release.sigma)} records", noise, True),
         ]
         return tuple(facts)
-
-    def risk(self) -> tuple[Fact, ...]:
-        """Return the guarantee's limits on an attacker. Public."""
-        return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
         """Return the secrets that a run protects, its public inputs, and the values for the curator only."""
@@ -409,22 +405,18 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         landed = noise.landed(*exact, unsigned(start)[release.kept], means, n)
         return Ensemble(landed, borders=False, cloud=CLOUD), public
 
-    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` keeps only its public part. `rng` is not used."""
-        del rng
-        plane, d = self.plane(view), self.words.box.d
+    def draw_scene(self, view: View) -> Scene:
+        """Return the moving picture; `.public()` keeps only its public part."""
+        plane = self.plane(view)
         peaks: FloatArray = self.words.ends.from_unit(unsigned(self.tree.landscape.minima))
         what = {"cut": "cuts of its hierarchy", "level": "levels of its density", "search": "the search of one pair"}
-        caption = "All of it is computed from the released mixture, for free."
-        if plane.nonprivate:
-            caption = CURATORS_PLANE
-        elif d > 2:
-            caption = (
-                f"Two of {d} features. Shading and contours are the exact marginal density of the two; peaks and "
-                "passes are those of all features, projected."
-            )
-        elif d == 1:
-            caption = "One feature. The curve is the density; records are spread out so that they can be seen."
+        caption = plane_caption(
+            plane,
+            "All of it is computed from the released mixture, for free.",
+            "Shading and contours are the exact marginal density of the two; peaks and passes are those of all "
+            "features, projected.",
+            one="The curve is the density; records are spread out so that they can be seen.",
+        )
         scene = Scene(
             title=self.words.title,
             alt=f"{self.words.title}: the landscape of a private mixture of "
@@ -471,9 +463,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
-        clusters = self.tree.cut(self.n_clusters)
-        colors = np.clip(np.rint(self.profiled[0]), 0, 255).astype(np.uint8)
-        return colors[clusters[self.nonprivate_basins]].reshape(shape)
+        labels = self.tree.cut(self.n_clusters)[self.nonprivate_basins]
+        return center_facts.recolored(self.profiled[0], labels, shape)
 
     @property
     def profiled(self) -> tuple[Centers, Counts | None]:

@@ -177,7 +177,7 @@ def posterior_facts(run: NDLaplaceRun, posterior: Posterior) -> tuple[Fact, ...]
         Fact("Without the release", words(posterior.before), "The same, knowing the box alone.", True),
         Fact("Likeliest cell", best, "Its chance, given the release.", True),
         Fact("Limit for that cell", bound, "No release makes it likelier.", True),
-        Fact("Really off by", words(off), "Known to the record's owner alone.", False),
+        Fact("Really off by", words(off), "Known to the record's owner alone."),
     )
 
 
@@ -395,8 +395,8 @@ def repeat_facts(run: NDLaplaceRun, releases: FloatArray) -> tuple[Fact, ...]:
     place, words = run.unit[run.record], run.measure.words
     mean, median = (float(np.linalg.norm((each - place) / run.scales)) for each in guesses(run, releases))
     return (
-        Fact("Mean is off by", words(mean), "Distance to the record.", False),
-        Fact("Geometric median is off by", words(median), "The likeliest place of the record.", False),
+        Fact("Mean is off by", words(mean), "Distance to the record."),
+        Fact("Geometric median is off by", words(median), "The likeliest place of the record."),
     )
 
 

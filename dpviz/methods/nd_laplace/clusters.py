@@ -181,11 +181,11 @@ def agreement_facts(clusters: ClustersCompared) -> tuple[Fact, ...]:
     flipped = 100.0 * float(clusters.flipped.mean()) if len(clusters.flipped) else 0.0
     chance = "1 is the same, 0 is chance."
     return (
-        Fact("Adjusted Rand index", number(alike.ari), chance, False),
-        Fact("Adjusted mutual information", number(alike.ami), chance, False),
-        Fact("Rand index", number(alike.rand), "Share of pairs treated alike; not adjusted for chance.", False),
-        Fact("Normalized mutual information", number(alike.nmi), "Not adjusted for chance.", False),
-        Fact("Flipped", odds(flipped), "Records in another cluster than on clean data.", False),
+        Fact("Adjusted Rand index", number(alike.ari), chance),
+        Fact("Adjusted mutual information", number(alike.ami), chance),
+        Fact("Rand index", number(alike.rand), "Share of pairs treated alike; not adjusted for chance."),
+        Fact("Normalized mutual information", number(alike.nmi), "Not adjusted for chance."),
+        Fact("Flipped", odds(flipped), "Records in another cluster than on clean data."),
     )
 
 

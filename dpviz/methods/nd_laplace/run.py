@@ -255,13 +255,13 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             move = nonprivate_displacement(self.unit / self.scales, self.released / self.scales)
             facts += [
                 Fact("Outside the box", odds(100.0 * float(outside.mean())), "Released points, seen by all.", True),
-                Fact("Average move, this run", words(move.distance), "From record to release.", False),
-                Fact("Per feature, root mean square", words(float(np.sqrt(move.mse))), "Root of the MSE.", False),
-                Fact("Per feature, mean", words(move.mae), "Mean absolute error.", False),
+                Fact("Average move, this run", words(move.distance), "From record to release."),
+                Fact("Per feature, root mean square", words(float(np.sqrt(move.mse))), "Root of the MSE."),
+                Fact("Per feature, mean", words(move.mae), "Mean absolute error."),
             ]
             if self.params.domain == "redraw":
                 again = float(self.step.n_rejected.mean())
-                facts.append(Fact("Draws thrown away", f"{number(again)} each", "Depends on the records.", False))
+                facts.append(Fact("Draws thrown away", f"{number(again)} each", "Depends on the records."))
         return tuple(facts)
 
     def risk(self) -> tuple[Fact, ...]:
@@ -283,7 +283,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
             rows = np.linspace(0, self.n - 1, min(self.n, PAIRED)).astype(np.intp)
             error = mean_pair_error(self.unit[rows] / self.scales, epsilon=self.proved_level / self.measure.radius)
             why = "Least error between two records, in the worst release, averaged over pairs of up to 300 records."
-            facts.append(Fact("Attacker's minimum error, average over pairs", at_least(100.0 * error), why, False))
+            facts.append(Fact("Attacker's minimum error, average over pairs", at_least(100.0 * error), why))
         return tuple(facts)
 
     def contents(self) -> Contents:
@@ -306,8 +306,8 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     # What is drawn.
 
-    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` keeps only its public part. `rng` draws illustrations only."""
+    def draw_scene(self, view: View) -> Scene:
+        """Return the moving picture; `.public()` keeps only its public part."""
         plane, frames = self.plane(view), frames_of(self.params.domain)
         basis = f"ε = {number(self.level)} per {self.measure.radius_words}."
         if self.measure.shares:
@@ -333,7 +333,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
                 self.measure,
                 self.scales,
                 plane,
-                rng=rng,
+                rng=np.random.default_rng(self.illustration_seed),
             ),
             frames=frames,
             start_frame=len(frames) - 1,

@@ -46,7 +46,7 @@ from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, places_words
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Stage
-from dpviz.stories.view import CURATORS_PLANE, Projection, View, Words, project
+from dpviz.stories.view import Projection, View, Words, plane_caption, project
 from dpviz.stories.wording import ROOM_LIMIT, in_words, length_words, opened, things
 
 # Seed of the random starts and samples of selections beside the run.
@@ -385,15 +385,10 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         shared = f"{len(self.targets)} targets share {r} averages."
         facts = [
             Fact(
-                "Cost",
-                length_words(cost, unit.strip()),
-                "Mean distance from a target to the source or a new center.",
-                False,
+                "Cost", length_words(cost, unit.strip()), "Mean distance from a target to the source or a new center."
             ),
-            Fact(
-                "Beside no privacy", times(cost, floor), "Without privacy, centers are chosen beside S itself.", False
-            ),
-            Fact("Ignoring the source", ignorant, "Cluster T: centers for the targets alone.", False),
+            Fact("Beside no privacy", times(cost, floor), "Without privacy, centers are chosen beside S itself."),
+            Fact("Ignoring the source", ignorant, "Cluster T: centers for the targets alone."),
             Fact(
                 "Cost estimated from S′",
                 length_words(float(self.service[0].mean()), unit.strip()),
@@ -401,12 +396,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
                 True,
             ),
             *(
-                Fact(
-                    f"Right label, {name}",
-                    f"{number(100 * share)} %",
-                    "1-NN on T, labels of S and of the centers.",
-                    False,
-                )
+                Fact(f"Right label, {name}", f"{number(100 * share)} %", "1-NN on T, labels of S and of the centers.")
                 for name, share in self.nonprivate_accuracies()
             ),
             Fact(
@@ -424,7 +414,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             facts.append(Fact("Noise of a count", size, f"Also of each sum ({law}).", True))
             facts.append(Fact("Threshold", least, "Means of cells below it are refused.", True))
         share = "Mean change of a target's distance to the source, in diameters of the ball."
-        facts.append(Fact("S′ instead of S, measured", number(self.nonprivate_difference()), share, False))
+        facts.append(Fact("S′ instead of S, measured", number(self.nonprivate_difference()), share))
         bound = step.nonprivate_bound
         if bound is not None:
             limit = "no bound: fewer than t records" if math.isnan(bound) else f"at most {ceiled(bound)}"
@@ -432,12 +422,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             if math.isfinite(bound) and bound >= 1.0:
                 limit += ", which says nothing"
             help_text = f"Holds with probability 1 - γ = {number(1 - self.params.gamma)}. From 1 on it is empty."
-            facts.append(Fact("S′ instead of S, bound", limit, help_text, False))
+            facts.append(Fact("S′ instead of S, bound", limit, help_text))
         return tuple(facts)
-
-    def risk(self) -> tuple[Fact, ...]:
-        """Return the guarantee's limits on an attacker. Public."""
-        return center_facts.risk(self.guarantee.proved)
 
     def contents(self) -> Contents:
         """Return the secrets that a run protects, its public inputs, and the values for the curator only."""
@@ -454,9 +440,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             ),
         )
 
-    def draw_scene(self, view: View, *, rng: np.random.Generator) -> Scene:
-        """Return the moving picture; `.public()` keeps only its public part. `rng` is not used."""
-        del rng
+    def draw_scene(self, view: View) -> Scene:
+        """Return the moving picture; `.public()` keeps only its public part."""
         plane = project(view, self.words, self.unit)
         words, release, step, public = self.words, self.release, self.step, self.targets_public
         targets, refused, selected = self.targets, self.refused, self.release.selected
@@ -494,17 +479,14 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     def caption(self, plane: Projection) -> str:
         """Return the caption from public facts only."""
-        if plane.nonprivate:
-            return CURATORS_PLANE
-        released, d = self.released, self.words.box.d
-        if d > 2:
-            text = f"Two of {d} features: what is near in the picture need not be near."
-        elif d == 1:
-            text = "One feature. Height has no meaning: records are spread out so that they can be seen."
-        else:
-            text = "Gray is secret, green public, blue released. Lines lead from each target to whoever serves it."
+        released = self.released
+        text = plane_caption(
+            plane,
+            "Gray is secret, green public, blue released. Lines lead from each target to whoever serves it.",
+            "What is near in the picture need not be near.",
+        )
         outside = int(((released < 0.0) | (released > 1.0)).any(axis=1).sum())
-        if outside:
+        if outside and not plane.nonprivate:
             return f"{outside} of {len(released)} released points lie outside the box, thrown there by noise. {text}"
         return text
 
@@ -547,9 +529,8 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
         """Return a photograph (height, width, 3) whose pixels wear the nearest released color or center: curator."""
-        colors = np.clip(np.rint(self.known), 0, 255).astype(np.uint8)
         nearest = scipy.spatial.cKDTree(self.known).query(self.words.box.from_unit(self.unit), k=1)[1]
-        return colors[nearest].reshape(shape)
+        return center_facts.recolored(self.known, np.asarray(nearest), shape)
 
     def outcome(self) -> Outcome:
         """Return this run's part in a picture of many: its new centers, and their cost beside the source."""

@@ -346,17 +346,17 @@ def no_data_line(rows: Rows) -> list[dict[str, object]]:
 def facts(row: Row) -> tuple[Fact, ...]:
     """Return the numbers of one run; all but its seeds are exact."""
     ratio = times(float(row["inertia_ratio"]))
-    numbers = [Fact("Cost", f"{ratio} × without privacy", "Sum of squared distances.", False)]
+    numbers = [Fact("Cost", f"{ratio} × without privacy", "Sum of squared distances.")]
     if "no_data_inertia" in row:
         cost, without_data, best = (float(row[name]) for name in ("inertia", "no_data_inertia", "floor_inertia"))
         numbers.append(center_facts.no_data_fact(cost, without_data, best, "without privacy"))
     if row["ari"] is not None:
-        numbers.append(Fact("Agreement with the classes", number(float(row["ari"])), "Adjusted Rand index.", False))
+        numbers.append(Fact("Agreement with the classes", number(float(row["ari"])), "Adjusted Rand index."))
     merged = f"The cost is that of {row['k']} at most: more are merged."
     return (
         *numbers,
         Fact("Centers found", str(row["k_found"]), merged, True),
-        Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "For this run.", False),
+        Fact("Processor time", f"{number(1e3 * float(row['processor_seconds']))} ms", "For this run."),
     )
 
 

@@ -257,8 +257,8 @@ class Counterparts(Confidential):
     def facts(self) -> tuple[Fact, ...]:
         """Return the two exact numbers that appear beside a run's cost."""
         return (
-            Fact("Agreement with no privacy", f"{self._ari}, {self.alike}", ARI_HELP, False),
-            Fact("Clusters found again", f"{len(self.nonprivate_found)} of {self.n_clusters}", FOUND_HELP, False),
+            Fact("Agreement with no privacy", f"{self._ari}, {self.alike}", ARI_HELP),
+            Fact("Clusters found again", f"{len(self.nonprivate_found)} of {self.n_clusters}", FOUND_HELP),
         )
 
 

@@ -39,7 +39,7 @@ def tell(d=2, n=1500, seed=0, **options):
 
 def scene(run, moves="cut", view=None):
     run = dataclasses.replace(run, look=LandscapeLook(moves))
-    return run.draw_scene(view or View(), rng=np.random.default_rng(0))
+    return run.draw_scene(view or View())
 
 
 def charts(run):

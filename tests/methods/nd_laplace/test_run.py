@@ -33,7 +33,7 @@ def tell(d=2, n=200, *, domain="none", unit="data", level=2.0, seed=0, words=Non
 
 
 def draw(run, view=None):
-    return run.draw_scene(view or View(), rng=np.random.default_rng(0))
+    return run.draw_scene(view or View())
 
 
 def other_world(run, names=None):

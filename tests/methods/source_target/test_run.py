@@ -40,7 +40,7 @@ def run_of(d=2, n=400, seed=0, n_targets=60, town=False, **options):
 
 
 def scene(run, view=None):
-    return run.draw_scene(view or View(), rng=np.random.default_rng(0))
+    return run.draw_scene(view or View())
 
 
 def layer(run, name):
