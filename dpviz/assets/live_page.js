@@ -59,6 +59,7 @@ function sayAtRest(said) {
     const now = detail.text ? `${location.pathname} ${detail.who}` : "";
     if (now !== place) said.textContent = ""; // another page or audience, or no picture at all: what was said is not true there
     [text, place] = [detail.text, now];
+    if (text) requestAnimationFrame(() => { document.documentElement.dataset.dpvizArrived = ""; }); // what follows the stage may show
     timer.start(say, QUIET_MS);
   });
 }

@@ -267,6 +267,7 @@ def test_what_stands_below_the_stage_is_not_seen_in_its_place_before_it_is_there
     page.goto(f"{server(APP)}/dpm?data=upload")
     expect(page.locator(".st-key-dpviz-form")).to_be_attached(timeout=SLOW)
     expect(first).to_be_hidden(timeout=8_000)
+    expect(page.locator(".st-key-dpviz-form")).to_be_visible()
     page.context.close()
 
 
