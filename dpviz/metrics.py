@@ -1,12 +1,11 @@
 """Utility as numbers: arrays in, floats out. Curator only, because every result comes from true records."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
-from dpviz.core import Centers, FloatArray, Labels, Points
+from dpviz.core import Centers, FloatArray, Labels, Points, immutable_value
 
 # Distances in memory at a time.
 COST_CELLS = 1 << 20
@@ -75,7 +74,7 @@ def nonprivate_costs(points: Points, center_sets: FloatArray) -> FloatArray:
     return totals
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Agreement:
     """Agreement of two clusterings of the same records; 1 is the same. Curator only: one is of the true records."""
 
@@ -106,7 +105,7 @@ def nonprivate_agreement(labels: Labels, reference: Labels) -> Agreement:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class InternalScores:
     """Tightness and separation of clusters, without known classes; NaN for fewer than 2 clusters, or n clusters."""
 
@@ -150,7 +149,7 @@ def matched_labels(labels: Labels, reference: Labels) -> Labels:
     return matched
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Displacement:
     """Distance of released records from the true records. Curator only. NaN without records."""
 

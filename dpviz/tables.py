@@ -3,9 +3,11 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
+
+from dpviz.core import immutable_value
 
 # None if there is no such figure. A note states the reason.
 Cell = str | int | float | None
@@ -23,7 +25,7 @@ class TablesError(ValueError):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Column:
     """One column: `key` finds the cell in a row, `label` and `unit` are for people."""
 
@@ -33,7 +35,7 @@ class Column:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ResultTable:
     """One table; every row has a cell for every column's key, and no other."""
 
@@ -67,7 +69,7 @@ class ResultTable:
         return tuple(row[key] for row in self.rows)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Report:
     """The results of one command, which the command, the seed and the versions reproduce."""
 

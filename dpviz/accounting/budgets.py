@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -21,7 +21,7 @@ import numpy as np
 
 from dpviz.accounting.closed_forms import zcdp_epsilon
 from dpviz.accounting.composition import across_box, for_group, overspent, under_replace
-from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, quoted, without_charge
+from dpviz.core import Adjacency, Box, Claim, Event, Guarantee, charge_with, immutable_value, quoted, without_charge
 from dpviz.core.limits import ROUNDING, ceiled, floored
 from dpviz.core.method import AnyFit
 
@@ -56,7 +56,7 @@ class BudgetError(ValueError):
     """A release would exceed an open budget, or cannot be added to it. Nothing has been released."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Spent:
     """One release in a budget: its title, and the claim that is proved for it under the budget's neighbors."""
 

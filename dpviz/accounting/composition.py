@@ -11,7 +11,7 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import zip_longest
 from typing import Any, Protocol
@@ -30,7 +30,7 @@ from dpviz.accounting.events import (
     group_size,
     unknown,
 )
-from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, functions
+from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, functions, immutable_value
 from dpviz.core.limits import ROUNDING
 
 # (leaf, factor by which its sensitivity moves) -> its price.
@@ -241,7 +241,7 @@ class Distribution(Protocol):
         """Return epsilon."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Losses:
     """The dominating pairs of some events, whose order is immaterial."""
 
@@ -501,7 +501,7 @@ def _joined(losses: Iterable[_Losses]) -> _Losses:
     return _Losses(tuple(laplace), tuple(pure), tuple(ranged), math.hypot(*(one.mu for one in all_losses)))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Sum:
     """The total of some events, and the total that a claim states."""
 

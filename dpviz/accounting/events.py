@@ -10,11 +10,10 @@ Privacy loss distributions need scales that do not follow from any private data.
 """
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from dpviz.core import Adjacency, Event
+from dpviz.core import Adjacency, Event, immutable_value
 
 
 class Purpose(Enum):
@@ -41,7 +40,7 @@ class Purpose(Enum):
     POINTS = "Points"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class LaplaceEvent(Event):
     """Laplace noise of one scale on the coordinates that one record can move, each by at most `sensitivity`.
 
@@ -88,7 +87,7 @@ class LaplaceEvent(Event):
         return self.n_coordinates * self.epsilon_per_coordinate**2 / 2
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class GaussianEvent(Event):
     """Gaussian noise of one sigma on a vector that one record moves by at most `l2_sensitivity`."""
 
@@ -125,7 +124,7 @@ class GaussianEvent(Event):
         return self.mu**2 / 2
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PureEvent(Event):
     """A step known by its pure epsilon alone.
 
@@ -157,7 +156,7 @@ class PureEvent(Event):
         return self.epsilon**2 / (8 if self.bounded_range else 2)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class SequenceEvent(Event):
     """Steps that all read the same records. A later step may use the releases of earlier ones."""
 
@@ -171,7 +170,7 @@ class SequenceEvent(Event):
         object.__setattr__(self, "events", tuple(self.events))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ParallelEvent(Event):
     """One step on each of several disjoint parts of the records.
 

@@ -13,11 +13,9 @@ has them.
   |S - S_prev| - |S - P| = r: together with the line, that is x itself.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from dpviz.core import Centers, Counts, FloatArray, Labels, Points, Release
+from dpviz.core import Centers, Counts, FloatArray, Labels, Points, Release, immutable
 from dpviz.solvers import BOX_MIDDLE, assign
 
 # Sine of an angle that rounding cannot explain.
@@ -32,7 +30,7 @@ N_PLACES = 4001
 N_REFINED = 60
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PartitionSums(Release):
     """Noisy counts, and sums of x - 1/2, of the clusters of T partitions by released centers. Box units.
 
@@ -49,7 +47,7 @@ class PartitionSums(Release):
     sum_scale: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ZonePath(Release):
     """Centers on the rays of their sums, and the zones published on the way. Box units."""
 
@@ -65,7 +63,7 @@ class ZonePath(Release):
     zone_radii: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Segment:
     """All places where the record can be, given the release: a piece of a line in the box."""
 

@@ -21,14 +21,13 @@ likelihood, the geometric median. Source for the total cost of independent relea
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpviz.core import Box, Budget, FloatArray, Labels, Points, PointsRelease, as_points, frozen
+from dpviz.core import Box, Budget, FloatArray, Labels, Points, PointsRelease, as_points, frozen, immutable
 from dpviz.mechanisms import GridCells, ReleaseLaw, release_law
 from dpviz.solvers import geometric_median
 
@@ -50,7 +49,7 @@ LOW_FEATURES = 6
 LINEAR_END = 1e-6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Prior:
     """Public knowledge about a place before any release: weights on the middles of a grid's cells."""
 
@@ -64,7 +63,7 @@ class Prior:
     weights: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LocationAdversary:
     """A prior and the distribution of a release for each of its places. One adversary serves every release."""
 

@@ -24,14 +24,13 @@ The result is the distance of a point that truly has a different label: an upper
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import Box, CentersRelease, FloatArray, Labels, Points, PointsRelease, Release, as_points
+from dpviz.core import Box, CentersRelease, FloatArray, Labels, Points, PointsRelease, Release, as_points, immutable
 
 # Halvings of a segment, to 1e-9 of it. Trees compare in single precision anyway.
 HALVINGS = 30
@@ -47,7 +46,7 @@ CELLS = 1 << 22
 R = TypeVar("R", bound=Release)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class GameScores:
     """The attacker's scores of all rounds, by the result of the coin."""
 
@@ -149,7 +148,7 @@ def yeom_guesses(scores: ArrayLike, average_loss: float) -> NDArray[np.bool_]:
     return np.asarray(losses <= average_loss)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ClassifierRelease(Release):
     """A published classifier that returns labels and nothing else."""
 

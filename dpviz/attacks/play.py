@@ -7,7 +7,6 @@ caller: a game on real records would release them once more in each round.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,13 +21,13 @@ from dpviz.attacks.location import (
     two_point_success,
 )
 from dpviz.attacks.roc import clopper_pearson
-from dpviz.core import FloatArray, Points, PointsRelease, Release, Step, as_points, frozen
+from dpviz.core import FloatArray, Points, PointsRelease, Release, Step, as_points, frozen, immutable, immutable_value
 
 # Records (m, n) -> one released row for each record.
 Mechanism = Callable[[Points, np.random.Generator], PointsRelease]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LocationRound(Release):
     """A round of "Where was the record?". Public: some draws for one record."""
 
@@ -36,14 +35,14 @@ class LocationRound(Release):
     release: PointsRelease
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LocationSecret(Step):
     """The answer of a `LocationRound`, not to be shown before the guess."""
 
     nonprivate_location: FloatArray  # (n,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LocationScore:
     """Scores of one guess and of the best adversary, who saw the same release."""
 
@@ -56,7 +55,7 @@ class LocationScore:
     adversary_guess: FloatArray  # (n,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MembershipRound(Release):
     """A round of "Who was in?". Public: two candidates, and a release of a data set with one of them."""
 
@@ -66,7 +65,7 @@ class MembershipRound(Release):
     release: Release
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MembershipSecret(Step):
     """The answer of a `MembershipRound`, not to be shown before the guess."""
 
@@ -74,7 +73,7 @@ class MembershipSecret(Step):
     nonprivate_index: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class LocationTally:
     """Many scored guesses of one player."""
 
@@ -86,7 +85,7 @@ class LocationTally:
     expected_loss: float
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class MembershipTally:
     """Many scored guesses of one player."""
 

@@ -12,13 +12,12 @@ count them: for two *identical* clouds of 200 runs on 20 x 20 bins, it suggests 
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpviz.core import Box, Budget, CentersRelease, FloatArray, Points, as_points
+from dpviz.core import Box, Budget, CentersRelease, FloatArray, Points, as_points, immutable, immutable_value
 
 # Minimum runs of each world: two quarters of two runs each to choose on, and a half to score on.
 LEAST_RUNS = 8
@@ -26,7 +25,7 @@ LEAST_RUNS = 8
 SHRINKAGE = 0.5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Roc:
     """Measured rates of the attack "score >= threshold", from the strictest threshold to the laxest."""
 
@@ -52,7 +51,7 @@ class Roc:
         return float((self.true_positive - self.false_positive).max())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class RateBand:
     """Lower and upper ends of confidence intervals of rates."""
 
@@ -60,7 +59,7 @@ class RateBand:
     high: FloatArray  # (m,), in [0, 1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class RocBand:
     """Both rates of every threshold with their intervals."""
 
@@ -269,7 +268,7 @@ def _dkw(rates: FloatArray, n_rounds: int, alpha: float) -> RateBand:
     return RateBand(np.maximum(rates - half, 0.0), np.minimum(rates + half, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class HeldOutScore:
     """Score of a rule on runs that it was not chosen on, with equally many runs of each world."""
 
@@ -288,7 +287,7 @@ class HeldOutScore:
         return self.n_right / self.n_rounds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Rule:
     """A rule that answers "second world" if `sign` (w . s - threshold) > 0."""
 

@@ -13,7 +13,7 @@ Sources: Jagielski, Ullman & Oprea 2020 (the bound); Nasr et al. 2023 (audits wi
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from dpviz.accounting import privacy_loss_distribution, pure_epsilon
 from dpviz.audit.outcomes import Batch, Outcomes, Run, Statistic, gather
 from dpviz.audit.statistics import MOST_STATISTICS, Family, Learned, learn, varies
-from dpviz.core import Adjacency, Event, FloatArray, Points, as_points, frozen
+from dpviz.core import Adjacency, Event, FloatArray, Points, as_points, frozen, immutable, immutable_value
 
 # K. Our choice.
 N_EVENTS = 8
@@ -47,7 +47,7 @@ SPREAD_THRESHOLDS, WIDEST_GAPS = 384, 48
 Chances = tuple[FloatArray, FloatArray]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class AuditEvent:
     """One event, "statistic above a threshold" or below it, fixed by the choosing half and counted in the other."""
 
@@ -129,7 +129,7 @@ def strength(event: AuditEvent) -> tuple[float, bool]:
     return -event.epsilon_lower, event.statistic.startswith("learned")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class BoundOptions:
     """The options of a bound, fixed before the first run."""
 
@@ -146,7 +146,7 @@ class BoundOptions:
         return (1.0 - sure) / (2.0 * self.n_events)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class EpsilonBound:
     """The result of an audit. It is not a release, and curator only if `points` are real records."""
 
@@ -272,7 +272,7 @@ def epsilon_lower_bound(
     return chosen_events(first, other, family=family, options=BoundOptions(delta, confidence)).counted()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ChosenEvents:
     """Events chosen on every second run of two worlds. The other runs count them."""
 

@@ -5,13 +5,12 @@ Everything in a release is published, so everything counts: arrays and numbers o
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import FloatArray, Points, Release
+from dpviz.core import FloatArray, Points, Release, immutable, immutable_value
 from dpviz.core.arrays import DType
 
 # (points, rng) -> the published release or array.
@@ -28,7 +27,7 @@ Values = NDArray[np.generic] | tuple[NDArray[np.generic], ...]
 Published = dict[str, NDArray[np.generic]]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Batch:
     """A mechanism that can run many times at once: `draw(points, n_runs, rng)` returns one run per row.
 
@@ -39,7 +38,7 @@ class Batch:
     draw: Callable[[Points, int, np.random.Generator], ArrayLike]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Outcomes:
     """Published output of `n_runs` runs, by path."""
 

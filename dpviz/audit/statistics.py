@@ -6,7 +6,6 @@ have is minus infinity. So the estimating half may contain anything.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
@@ -14,7 +13,7 @@ import numpy as np
 import scipy
 
 from dpviz.audit.outcomes import Outcomes, Values, flattened
-from dpviz.core import Box, FloatArray
+from dpviz.core import Box, FloatArray, immutable
 
 # Maximum rows and columns of an array whose entries become single statistics. Our choice.
 MOST_ROWS, MOST_COLUMNS = 16, 16
@@ -41,7 +40,7 @@ Columns = dict[str, FloatArray]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Family:
     """The kinds of statistics. Ratios of coordinates start from `box`, or from the data's zero without a box."""
 
@@ -54,7 +53,7 @@ class Family:
     learned: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Learned:
     """The statistics of one audit, fixed by the choosing half: `compute` returns them for any runs."""
 

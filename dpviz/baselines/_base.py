@@ -7,7 +7,7 @@ every account here. (Continuous Laplace noise of scale 1/a has the same largest 
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -23,7 +23,20 @@ from dpviz.accounting import (
     gdp_epsilon,
     gdp_mu,
 )
-from dpviz.core import Adjacency, Budget, Claim, Counts, Event, FloatArray, check_params, knob, parameter, whole
+from dpviz.core import (
+    Adjacency,
+    Budget,
+    Claim,
+    Counts,
+    Event,
+    FloatArray,
+    check_params,
+    immutable,
+    immutable_value,
+    knob,
+    parameter,
+    whole,
+)
 from dpviz.mechanisms import SecretGenerator, laplace
 
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
@@ -85,7 +98,7 @@ def start_knob(*, private: bool = False) -> str:
     return start
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ClusterParams:
     """Parameters common to all baselines."""
 
@@ -109,7 +122,7 @@ class NeighborsParams:
         return Adjacency[self.adjacency.upper()]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class OneShotParams(NeighborsParams, ClusterParams):
     """Parameters of a private baseline without a choice of its start."""
 
@@ -118,7 +131,7 @@ class OneShotParams(NeighborsParams, ClusterParams):
     n_public: int | None = n_public_field()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class KnownSize:
     """Number of records that may be public, and the budget left after its release."""
 
@@ -168,7 +181,7 @@ def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
     return (N_KNOWN_CAVEAT,) if adjacency is Adjacency.REPLACE else ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ApproxParams(OneShotParams):
     """Parameters of such a baseline if its guarantee has a delta."""
 

@@ -22,7 +22,7 @@ Number of records, cells and iterations compose, and each gets a share of epsilo
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, TypeVar
 
@@ -55,6 +55,8 @@ from dpviz.core import (
     Step,
     ceiled,
     frozen,
+    immutable,
+    immutable_value,
     parameter,
     whole,
 )
@@ -81,7 +83,7 @@ RECORDS_CAVEAT = "The start is made of real records: no guarantee holds."
 GIVEN_START_CAVEAT = "The initial centers were given: a guarantee holds only if they were chosen without the records."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class StartParams(ClusterParams):
     """Parameters of every Lloyd-type method, all public."""
 
@@ -92,7 +94,7 @@ class StartParams(ClusterParams):
     n_iterations: int | None = whole("How often centers move. None: what the method finds best.", least=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class NoisyParams(NeighborsParams, StartParams):
     """Parameters of the private methods; LLOYD has no budget and no neighbors."""
 
@@ -101,7 +103,7 @@ class NoisyParams(NeighborsParams, StartParams):
     adjacency: str = adjacency_knob()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Remaining:
     """Budget and information that are left for a plan after the start."""
 
@@ -189,7 +191,7 @@ REPLACED = "the noise is made for one record replaced"
 SEEDED = "a third of ε buys a start where the records are"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class FixedParams(NoisyParams):
     """Parameters of BLUM and DWORK, all public; n_iterations=None is 5."""
 
@@ -199,7 +201,7 @@ class FixedParams(NoisyParams):
         return N_ITERATIONS if self.n_iterations is None else self.n_iterations
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LloydStep(Step):
     """One iteration, including fields not named `nonprivate_*` for the curator only.
 
@@ -243,7 +245,7 @@ class LloydStep(Step):
         return self.nonprivate_labels
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class LloydFamilyRelease(CentersRelease):
     """Centers in data units, and the centers of every iteration in box units: the box is [0, 1]^d."""
 
@@ -261,7 +263,7 @@ class LloydFamilyRelease(CentersRelease):
 F = TypeVar("F", bound=LloydFamilyRelease)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class SpendingPlan:
     """Division of a private method's budget."""
 
@@ -273,7 +275,7 @@ class SpendingPlan:
     events: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class NoisySums:
     """Release of one iteration, with its event."""
 

@@ -25,7 +25,6 @@ record count; records are counted with noise only if delta depends on their numb
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -57,6 +56,7 @@ from dpviz.core import (
     Result,
     check_arguments,
     frozen,
+    immutable,
     unit_records,
     whole,
 )
@@ -95,14 +95,14 @@ LOCAL_CAVEAT = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(ApproxParams):
     """Parameters, all public; `start_seed` is the seed of the packed means."""
 
     n_iterations: int | None = whole(f"Iterations J of EM. None: {N_ITERATIONS}.", least=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class MixtureRelease(CentersRelease):
     """The means in data units with their noisy counts, and the whole mixture."""
 
@@ -110,7 +110,7 @@ class MixtureRelease(CentersRelease):
     mixture: Mixture
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class EmStep(MovedCenters):
     """One iteration, including fields not named `nonprivate_*` for the curator only.
 
@@ -185,7 +185,7 @@ def m_step(moments: FloatArray, before: Mixture, start: Mixture, sigmas: tuple[f
     return Mixture(weights / weights.sum(), means, np.where(firm[:, None, None], drawn, before.covariances))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _DpEmRun(Confidential):
     """State that is fixed before the first iteration."""
 

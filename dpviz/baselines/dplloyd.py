@@ -5,7 +5,6 @@ iterations follows from the number of records, which must be public: given, know
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from dpviz.baselines._lloyd_family import (
     noisy_guarantee,
     noisy_steps,
 )
-from dpviz.core import Box, Event, Points, Result, collect
+from dpviz.core import Box, Event, Points, Result, collect, immutable
 from dpviz.data import Chunks, trusting
 from dpviz.solvers import su_iterations, su_split
 from dpviz.solvers.noisy_lloyd import SEEDED_ITERATIONS
@@ -32,7 +31,7 @@ PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering"
 Step = LloydStep
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(NoisyParams):
     """Parameters, all public; n_iterations=None is the paper's rule, from `n_public` records."""
 

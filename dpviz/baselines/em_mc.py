@@ -28,7 +28,6 @@ The shares of rho add up to 1. k-means on the picks and the fallback for apparen
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -66,6 +65,8 @@ from dpviz.core import (
     algebra,
     check_arguments,
     frozen,
+    immutable,
+    immutable_value,
     knob,
     projections,
     public_axes,
@@ -93,7 +94,7 @@ AXES_CAVEAT = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(ApproxParams):
     """Parameters, all public; `start_seed` is the seed of the axes and of the k-means starts."""
 
@@ -105,7 +106,7 @@ class Params(ApproxParams):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class EmMcShares:
     """Budget of each mechanism, fixed before the first pick."""
 
@@ -117,7 +118,7 @@ class EmMcShares:
     mu: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ScaleStep(Step):
     """The picks of one grid, in projected units; curator only."""
 
@@ -136,7 +137,7 @@ class ScaleStep(Step):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class AverageStep(Step):
     """The counts of all picks, their groups, and the averages in box units; curator only."""
 
@@ -159,7 +160,7 @@ class AverageStep(Step):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class CoverRelease(CentersRelease):
     """Centers in data units, and the counted picks behind them."""
 
@@ -231,7 +232,7 @@ AT_ONCE = 2**18
 _NONE: Indices = np.empty(0, dtype=np.intp)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Lists(Confidential):
     """Rows of different lengths, one after the other."""
 
@@ -260,7 +261,7 @@ class Lists(Confidential):
         return values
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Cover(Confidential):
     """Grid with the records that each candidate covers. Curator only, except for the grid."""
 
@@ -319,7 +320,7 @@ def covers(places: Points, reach: FloatArray, side: int) -> Cover:
     return Cover(side, frozen(middles), by_candidate, Lists(ends, cell_of))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _EmMcRun(Confidential):
     """State that stays the same in all steps."""
 

@@ -43,7 +43,6 @@ post-processing. A noisy number of records costs 2 % of epsilon and its rest goe
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import ClassVar
 
@@ -67,6 +66,7 @@ from dpviz.core import (
     Step,
     collect,
     frozen,
+    immutable,
     knob,
     unit_records,
     whole,
@@ -122,7 +122,7 @@ NESTED = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(OneShotParams):
     """Parameters, all public."""
 
@@ -154,7 +154,7 @@ class Params(OneShotParams):
         return self.grid == "even" or self.cells_per_axis is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class GridRelease(CentersRelease):
     """Centers in data units, the noisy count of each cluster, and the whole noisy grid over the box."""
 
@@ -164,7 +164,7 @@ class GridRelease(CentersRelease):
     grid: CellGrid | NestedGrid
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class GridStep(Step):
     """One iteration of the weighted k-means, in box units. The grid is the same in every step."""
 
@@ -257,7 +257,7 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
         yield GridStep(j, exact, noisy, grid, plan.units, before, after, path.costs[j], plan.capped, events)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Plan(Confidential):
     """Grid before its cells are counted."""
 

@@ -23,7 +23,6 @@ follows from exact means; this one is public.
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,6 +68,7 @@ from dpviz.core import (
     Result,
     check_arguments,
     frozen,
+    immutable,
     knob,
 )
 from dpviz.data import Chunks, trusting
@@ -92,7 +92,7 @@ DELTA = "δ is 1/(n √n)"
 Step = LloydStep
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(NoisyParams):
     """Parameters, all public; n_iterations=None is the authors' rule, from `n_public` or a noisy number of records."""
 
@@ -116,7 +116,7 @@ class Params(NoisyParams):
         check_delta(self.delta)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class BoundedRelease(LloydFamilyRelease):
     """Release of the Lloyd family, with the public radii."""
 
@@ -198,7 +198,7 @@ def bounded_move(counts: Counts, sums: FloatArray, centers: Centers, radius: flo
     return 1.0 - np.abs(1.0 - np.mod(centers + move, 2.0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _FastLloydRun:
     """State that is fixed before the first iteration."""
 

@@ -18,7 +18,6 @@ all of them.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -40,6 +39,7 @@ from dpviz.core import (
     Result,
     Step,
     collect,
+    immutable,
     knob,
     unit_records,
     whole,
@@ -61,7 +61,7 @@ ORDER_CAVEAT = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(OneShotParams):
     """Parameters, all public."""
 
@@ -71,14 +71,14 @@ class Params(OneShotParams):
     n_blocks: int | None = whole("Blocks of records. None: n^0.4, of the n that is known.", least=1, source="the paper")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class BlocksRelease(CentersRelease):
     """Centers in data units (the noisy mean over the blocks, clipped to the box), and the number of blocks."""
 
     n_blocks: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class BlocksStep(Step):
     """The whole run, in box units."""
 

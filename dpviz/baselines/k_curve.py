@@ -15,13 +15,11 @@ logarithmic axis (Satopää, Albrecht, Irwin & Raghavan 2011, "Finding a Kneedle
 choice: on a plain axis 8 groups looked like 5. The knee is a reading, not a proof of that number of groups.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, Purpose
 from dpviz.baselines import eugkm
-from dpviz.core import Box, Counts, Event, FloatArray, Guarantee, Points, Release, frozen, functions
+from dpviz.core import Box, Counts, Event, FloatArray, Guarantee, Points, Release, frozen, functions, immutable
 from dpviz.solvers import public_start
 from dpviz.solvers.grids import even_grid, heaviest
 from dpviz.solvers.weighted import spread_start, weighted_kmeans
@@ -31,7 +29,7 @@ MOST_K = 20
 STARTS = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CurveRelease(Release):
     """Release of one curve."""
 
@@ -44,7 +42,7 @@ class CurveRelease(Release):
     shape: tuple[int, ...]  # (m1, ..., md)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class KCurve:
     """Private curve with its release, events and guarantee."""
 

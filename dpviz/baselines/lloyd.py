@@ -5,7 +5,6 @@ Lloyd, "Least Squares Quantization in PCM", 1982. It releases exact means.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from dpviz.baselines._lloyd_family import (
     start_caveats,
     starts,
 )
-from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points, collect
+from dpviz.core import Adjacency, Box, Claim, Guarantee, Points, Result, as_points, collect, immutable
 from dpviz.solvers import LloydBudget, means
 from dpviz.solvers.noisy_lloyd import lloyd_problem, one_pass
 
@@ -34,7 +33,7 @@ CAVEAT = "Exact means are released without noise: nothing is private. The method
 Step = LloydStep
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(StartParams):
     """Parameters; `n_iterations` is an upper limit. None: until no record changes cluster, at most 300."""
 

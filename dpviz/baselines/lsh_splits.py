@@ -23,7 +23,6 @@ counts as spent. Steps 1, 2 and 3-4 add up to (epsilon, delta). Weights and k-me
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -59,6 +58,7 @@ from dpviz.core import (
     Result,
     Step,
     collect,
+    immutable,
     knob,
     projections,
     unit_records,
@@ -88,7 +88,7 @@ DROPPED_CAVEAT = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(ApproxParams):
     """Parameters, all public; `start_seed` is the seed of the planes and of the k-means starts."""
 
@@ -104,7 +104,7 @@ class Params(ApproxParams):
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LshPlan:
     """Plan that depends only on public parameters and the public or noisy number of records."""
 
@@ -129,7 +129,7 @@ class LshStep(Step):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MeanStep(LshStep):
     """The plan, the private mean and the public planes, in box units."""
 
@@ -143,7 +143,7 @@ class MeanStep(LshStep):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LshLevelStep(LshStep):
     """Sides of one level's branching nodes: 2 b sides, the far and near side of each node in turn."""
 
@@ -160,7 +160,7 @@ class LshLevelStep(LshStep):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CoresetStep(LshStep):
     """The averages of the leaves and k-means on them, in box units."""
 
@@ -183,7 +183,7 @@ class CoresetStep(LshStep):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class CoresetRelease(CentersRelease):
     """Centers in data units, and the weighted leaves behind them."""
 

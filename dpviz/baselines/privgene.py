@@ -20,7 +20,6 @@ both in lexicographic order, and then one of its centers moves.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -40,6 +39,7 @@ from dpviz.core import (
     Step,
     collect,
     compiled,
+    immutable,
     knob,
     squared_norms,
     unit_records,
@@ -67,7 +67,7 @@ DIFFERS = "the rule for the number of rounds, and the numbers of parents and can
 RULE_CAVEAT = "The number of rounds, of parents and of candidates are ours: the paper tunes them to other problems."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params(OneShotParams):
     """Parameters, all public."""
 
@@ -91,14 +91,14 @@ class Params(OneShotParams):
             )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class GeneRelease(CentersRelease):
     """Centers in data units, and the parents picked in earlier rounds, in box units."""
 
     parents: FloatArray  # (r - 1, m', k, d)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class GeneStep(Step):
     """One round, in box units."""
 

@@ -26,13 +26,23 @@ less moves it by that number. Moving candidates uses only public cubes and noisy
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, PureEvent
-from dpviz.core import Ball, Centers, Event, FloatArray, Labels, Points, frozen, squared_distances, unit_projected
+from dpviz.core import (
+    Ball,
+    Centers,
+    Event,
+    FloatArray,
+    Labels,
+    Points,
+    frozen,
+    immutable,
+    squared_distances,
+    unit_projected,
+)
 from dpviz.mechanisms import exponential, laplace
 from dpviz.solvers import assign, select_centers
 
@@ -64,7 +74,7 @@ MOST_OPEN = 256
 LARGEST_CELLS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PrivateCenters:
     """Centers that may be published, with their events."""
 

@@ -4,7 +4,6 @@ Records are moved into the box or ball, and every sensitivity is in units of the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from dpviz.core import algebra
 from dpviz.core.algebra import squared_norms
 from dpviz.core.arrays import FloatArray, Points, array_cache, as_points, frozen
-from dpviz.core.knobs import quoted
+from dpviz.core.knobs import immutable, quoted
 
 # Number of cached sets of records in box units.
 CACHED_RECORDS = 4
@@ -22,7 +21,7 @@ MOST_NAMED = 12
 FEWEST_STEPS = 2.0**33
 
 
-@dataclass(frozen=True, slots=True, eq=False, init=False)
+@immutable(init=False)
 class Box:
     """An axis-parallel box, public. Records are clipped into it before any statistic is computed."""
 
@@ -187,7 +186,7 @@ def unit_records(points: Points, box: Box) -> Points:
     return frozen(np.ascontiguousarray(scaled))
 
 
-@dataclass(frozen=True, slots=True, eq=False, init=False)
+@immutable(init=False)
 class Ball:
     """A Euclidean ball, public: chosen by the user or made from a public box, never from the records."""
 

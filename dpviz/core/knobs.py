@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from numbers import Real
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex, TypeVar, dataclass_transform
 
 Value = float | int | str | bool | None
 Kind = Literal["float", "int", "choice", "bool"]
@@ -24,11 +24,30 @@ OURS = "our choice"
 LONGEST_VALUE = 40
 
 
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+def immutable_value(cls: type[T] | None = None, **options: bool) -> Any:
+    """Make a class a dataclass with slots whose fields cannot change; instances are compared by their fields.
+
+    `options` are those of `dataclass`, as in `@immutable_value(kw_only=True)`.
+    """
+    make = dataclasses.dataclass(**{"frozen": True, "slots": True, **options})
+    return make if cls is None else make(cls)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def immutable(cls: type[T] | None = None, **options: bool) -> Any:
+    """Make a class an `immutable_value` that equals only itself: comparing its arrays has no single answer."""
+    return immutable_value(cls, eq=False, **options)
+
+
 class KnobError(ValueError):
     """A knob cannot take a value. The message names the value, the allowed values and the way out."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@immutable_value
 class Knob:
     """One parameter that a person can change."""
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from dpviz.core.arrays import Centers, Counts, Labels, Points, ReadOnly
 from dpviz.core.box import Box
+from dpviz.core.knobs import immutable, immutable_value
 from dpviz.core.privacy import Guarantee
 
 # Maximum number of characters: a longer value is not part of a repr.
@@ -79,7 +80,7 @@ class Step(ReadOnly, Confidential):
     unit_low: ClassVar[float] = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MovedCenters(Step):
     """A step for any method whose centers move. A method without its own picture is drawn from it."""
 
@@ -95,7 +96,7 @@ class Event:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CentersRelease(Release):
     """Published cluster centers."""
 
@@ -116,7 +117,7 @@ class CentersRelease(Release):
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PointsRelease(Release):
     """Published records, each perturbed by its owner."""
 
@@ -131,7 +132,7 @@ S = TypeVar("S", bound=Step)
 S_co = TypeVar("S_co", bound=Step, covariant=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Result(Confidential, Generic[R_co, S_co]):
     """One run: the release, the trace for the curator only, the events of its noise, and the guarantee."""
 
@@ -170,7 +171,7 @@ AnyFit: TypeAlias = Callable[..., Result[Release, Step]]
 Charge: TypeAlias = Callable[[AnyFit, object, Box, object], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class AuditPlan:
     """Settings with which the audit runs a method: briefly, and in every mode. All of them are public."""
 
@@ -192,7 +193,7 @@ class AuditPlan:
     placed: Callable[[Choices, Box], Choices] = lambda _choices, _box: {}
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Entry:
     """One way to run a method beside others."""
 
@@ -210,7 +211,7 @@ class Entry:
     short: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Targets(Generic[R]):
     """The measures of a method that chooses among public targets."""
 
@@ -222,7 +223,7 @@ class Targets(Generic[R]):
     selected: Callable[[R], Labels]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class FoundClusters(Confidential):
     """Clusters of the records by a release. Curator only."""
 
@@ -231,7 +232,7 @@ class FoundClusters(Confidential):
     nonprivate_labels: Labels
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class Algorithm(Generic[P, R, S]):
     """One entry of a catalogue: a name, parameters with knobs, and two ways to run."""
 
@@ -376,7 +377,35 @@ def collect(
     kind: type[P],
     rng: np.random.Generator,
 ) -> tuple[S, ...]:
-    """Return all steps of a run: the arguments are checked and the run of `fit` is charged as in `check_arguments`."""
+    """Check the arguments of a `fit`, charge its run, and return all of its steps.
+
+    Parameters
+    ----------
+    fit
+        The called function, whose run is charged to the open budgets.
+    steps
+        Function that yields the steps.
+    points
+        Records of the run. Curator only.
+    box
+        Public box.
+    params
+        Parameters. Public.
+    kind
+        Class of the parameters.
+    rng
+        Generator of the noise.
+
+    Returns
+    -------
+    tuple
+        The steps. Curator only.
+
+    Raises
+    ------
+    TypeError, BudgetError
+        As in `check_arguments`.
+    """
     check_arguments(box, params, kind, rng, fit, points)
     return tuple(steps(points, box, params, rng=rng))
 

@@ -1,9 +1,9 @@
 """Privacy claims: the neighbors that a run protects, the claim in print and the claim that is proved."""
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 
+from dpviz.core.knobs import immutable_value
 from dpviz.core.limits import ceiled
 
 
@@ -27,7 +27,7 @@ class Account(Enum):
     PLD = "privacy loss distributions"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Budget:
     """A privacy budget (epsilon, delta), with names so that its two numbers cannot be swapped."""
 
@@ -44,7 +44,7 @@ class Budget:
             raise ValueError(f"delta must be in [0, 1), got {self.delta}.")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Claim:
     """One (epsilon, delta) statement under one adjacency, with where it is stated or proved.
 
@@ -101,7 +101,7 @@ class Claim:
         return self.delta if self.delta_in_run is None else self.delta_in_run
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Guarantee:
     """The two claims of a run. `published` is None if nothing is claimed, `proved` if nothing is established.
 

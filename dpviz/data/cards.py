@@ -6,13 +6,14 @@ with `python -m dpviz.data.cards`. A test compares the file with the sets.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 
 import numpy as np
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.assets import LOOK
+from dpviz.core import immutable_value
 from dpviz.data.dataset import Dataset
 from dpviz.data.gallery import DATASETS, load, size_limits
 
@@ -32,7 +33,7 @@ NO_CLASS = len(LIGHT) - 1
 COLOR_STEP = 0x11
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Card:
     """Public text about a set, and its thumbnail. The sets are examples, so nothing in them is secret here."""
 

@@ -1,11 +1,11 @@
 """The data set that every page, experiment and test receives: records, their public box, and text about them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Confidential, FloatArray, Labels, Points, as_points, frozen
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points, as_points, frozen, immutable, immutable_value
 from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import RandomProjection, Scale
 
@@ -14,7 +14,7 @@ N_CHANNELS = 3
 DECLARED = "Declared with the set, not taken from its records."
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Nouns:
     """Names of points, singular and plural. Public."""
 
@@ -30,7 +30,7 @@ NEUTRAL = Nouns()
 MOST_ROWS_EACH = 10_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Ground:
     """The public map under places, data units: common knowledge about a town. It does not depend on any record."""
 
@@ -41,7 +41,7 @@ class Ground:
     river: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Outline:
     """Public lines under places on a map, such as a coast or districts, from a user's own file, never the records."""
 
@@ -49,7 +49,7 @@ class Outline:
     lines: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Image(Confidential):
     """A picture whose pixels are the records of a data set, row by row.
 
@@ -71,7 +71,7 @@ class Image(Confidential):
         object.__setattr__(self, "colors", frozen(np.array(self.colors, dtype=np.uint8)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Dataset(Confidential):
     """Records inside their box. Raises ValueError if the parts do not fit each other.
 

@@ -14,7 +14,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Literal
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz import assets
-from dpviz.core import Confidential, FloatArray
+from dpviz.core import Confidential, FloatArray, immutable, immutable_value
 
 # Maximum bytes of an upload, and of the unpacked contents of a .gz. Our choice, like the next three limits.
 MAX_BYTES = 50_000_000
@@ -78,7 +78,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Beginning(Confidential):
     """The sheets and first lines of a file, from which a person can choose how to read it."""
 
@@ -115,7 +115,7 @@ class TableWarning(UserWarning):
     """Numbers of a file may be wrong by a factor of 1000. The message states what decides it, without a cell."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Limits:
     """Limits on what is read of a file. None means that only memory limits it."""
 
@@ -158,7 +158,7 @@ def own(n_bytes: int) -> Limits:
     return Limits(max(MAX_UNPACKED, MAX_TIMES * n_bytes))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class FileBytes:
     """A whole file. Curator only."""
 
@@ -169,7 +169,7 @@ class FileBytes:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class TableFormat:
     """Settings for reading a file: public, with the names of `pandas.read_csv`. None means inferred from the file.
 
@@ -225,7 +225,7 @@ class TableFormat:
 READ_OFF = TableFormat()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Columns(Confidential):
     """The columns of a table in their order. Curator only, except the names."""
 
@@ -245,7 +245,7 @@ class Columns(Confidential):
     beginning: Beginning = TableError.beginning
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class FileFormat:
     """One file format. The first bytes of a file determine its format, not its name."""
 

@@ -2,14 +2,14 @@
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import SupportsIndex
 
 import numpy as np
 
-from dpviz.core import Knob, KnobError
+from dpviz.core import Knob, KnobError, immutable_value
 from dpviz.core.knobs import Value
 from dpviz.data import bundled, synthetic
 from dpviz.data.dataset import Dataset
@@ -19,7 +19,7 @@ from dpviz.data.transforms import MAX_SEED
 DEFAULT_RECORDS = 5_000
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class SizeLimits:
     """Numbers of records that a set can have; `n=None` loads `default`."""
 
@@ -28,7 +28,7 @@ class SizeLimits:
     maximum: int  # records
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Entry:
     """One set: `make(n, *, rng, **knobs)` draws its records, or a sample of them."""
 

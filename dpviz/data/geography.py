@@ -8,12 +8,12 @@ cos(c/2): 0.001 % within a city, 0.1 % at 500 km, 3 % at 3,000 km, the maximum r
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, FloatArray, functions
+from dpviz.core import Box, FloatArray, functions, immutable_value
 from dpviz.data.files import TableError
 from dpviz.data.transforms import rounded_outward
 
@@ -69,7 +69,7 @@ _POLE = 1.9955310875028376
 _AUTHALIC = MAJOR * (_POLE / 2.0) ** 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class LocalMap:
     """The plane around a public middle, degrees; `axes` are the features that point east and north."""
 

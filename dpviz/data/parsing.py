@@ -40,7 +40,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
@@ -49,7 +49,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.core import FloatArray, frozen
+from dpviz.core import FloatArray, frozen, immutable, immutable_value
 from dpviz.data.files import (
     DOTTED_DATE,
     ISO_DATE,
@@ -109,7 +109,7 @@ MISSING_CELLS |= {"#div/0!", "#null!", "#value!", "#ref!", "#name?", "#num!", "#
 MISSING_CELLS |= {"#nv", "#wert!", "#bezug!", "#zahl!"}
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Layout:
     """The beginning of a table in a text, and its division into cells."""
 
@@ -499,7 +499,7 @@ LOOKS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Column:
     """A column of text, and the notations that fit it."""
 

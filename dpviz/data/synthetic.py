@@ -6,14 +6,13 @@ draws of one knob are independent of the others, so a picture changes smoothly w
 
 import math
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.assets import text
-from dpviz.core import Box, Centers, FloatArray, Labels, Points, algebra, frozen, functions
+from dpviz.core import Box, Centers, FloatArray, Labels, Points, algebra, frozen, functions, immutable_value
 from dpviz.data.dataset import Dataset, Ground
 
 # Maximum number of records. Our choice.
@@ -107,7 +106,7 @@ STREET_STEP = 25.0
 HOUSE_SIGMA = 12.0
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class District:
     """A Gaussian cloud of homes. Lengths are in meters, the angle in degrees from east, counterclockwise."""
 

@@ -13,14 +13,14 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal, get_args
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Confidential, FloatArray, frozen
+from dpviz.core import Box, Confidential, FloatArray, frozen, immutable, immutable_value
 from dpviz.data.dataset import MOST_ROWS_EACH, Dataset
 from dpviz.data.features import CHOOSE, GAPS, count_odd
 from dpviz.data.files import (
@@ -129,7 +129,7 @@ def columns_of(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = RE
     return replace(columns, notes=(*notes, *columns.notes))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Table(Confidential):
     """A parsed file. Names, sizes and notes are for the person who uploaded it. Cells are curator only."""
 
@@ -495,7 +495,7 @@ def _split_name(column: str) -> str:
     return re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)).strip().lower()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Choices:
     """A user's choices for their own table. `dataset` applies them, in the app and in scripts.
 

@@ -5,14 +5,26 @@ layouts; they are our choice, as is reading .4 as a standard deviation. Every pa
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 import scipy
 
-from dpviz.core import Ball, Box, Confidential, Knob, Labels, Points, algebra, as_points, frozen, functions
+from dpviz.core import (
+    Ball,
+    Box,
+    Confidential,
+    Knob,
+    Labels,
+    Points,
+    algebra,
+    as_points,
+    frozen,
+    functions,
+    immutable,
+    immutable_value,
+)
 from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.gallery import SizeLimits, knob_values
 from dpviz.data.synthetic import CITY_BOX, city
@@ -58,7 +70,7 @@ FIRST_AID = Nouns(
 _AXES = {"first_aid": (("east", "north"), ("m", "m"))}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class SourceTarget(Confidential):
     """A private source and public targets. `source` and `source_labels` are curator only."""
 
@@ -211,7 +223,7 @@ def worst_case(k: int, *, m: int = 1_000, with_record: bool = True) -> SourceTar
     return SourceTarget("One record decides", source, targets, box, Ball(np.zeros(2), 1.0), note=note)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Pair:
     title: str
     # Sizes of the source.

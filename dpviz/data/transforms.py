@@ -28,13 +28,23 @@ import math
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray, Points, algebra, projections, public_axes
+from dpviz.core import (
+    FEWEST_STEPS,
+    Box,
+    Confidential,
+    FloatArray,
+    Points,
+    algebra,
+    immutable,
+    immutable_value,
+    projections,
+    public_axes,
+)
 from dpviz.data.files import TableError, quoted
 
 if TYPE_CHECKING:
@@ -57,7 +67,7 @@ LEAST_WEIGHT = 1e-4
 KILOMETER = 1_000.0  # m
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Bounds:
     """Lower and higher end of one column, data units, low < high."""
 
@@ -65,7 +75,7 @@ class Bounds:
     high: float  # data units
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Clipping(Confidential):
     """Effect of moving records into a box: exact counts and extremes. Curator only."""
 
@@ -220,7 +230,7 @@ def map_weights(widths: FloatArray, axes: tuple[int, int], per_kilometer: Sequen
     return np.asarray(weights)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Scale:
     """A public map of features, each in its own unit, into the unit cube, where lengths weigh the same along all.
 
@@ -278,7 +288,7 @@ class Scale:
         return Box(self.back(np.zeros(d)), self.back(np.ones(d)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class RandomProjection:
     """A public map from d features to p of them."""
 

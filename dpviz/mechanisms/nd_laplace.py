@@ -14,13 +14,22 @@ records at once.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import Box, Confidential, FloatArray, Points, as_points, functions, squared_norms
+from dpviz.core import (
+    Box,
+    Confidential,
+    FloatArray,
+    Points,
+    as_points,
+    functions,
+    immutable,
+    immutable_value,
+    squared_norms,
+)
 from dpviz.mechanisms.release_law import check_epsilon, corner_probability
 
 # Coordinates drawn at a time, so that their arrays stay in the processor's cache.
@@ -39,7 +48,7 @@ FEW = 64
 MOST_DRAWS = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PolarNoise:
     """Displacements in polar form, for the record's owner only: z - x = radius * direction."""
 
@@ -54,7 +63,7 @@ class PolarNoise:
         return self.radius[:, None] * self.direction
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PerturbationArea:
     """The ball in which a released point is expected (thesis, equation 3.4; Yan et al. 2022), from r's distribution."""
 
@@ -274,7 +283,7 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
     return points
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Redrawn(Confidential):
     """The draws that landed inside, and the rejected ones. All but `points` is for each record's owner only."""
 

@@ -14,14 +14,13 @@ probability itself is e^-160 and e^-600 (tested against the closed forms of one 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpviz.core import Box, FloatArray, Labels, Points, ReadOnly, algebra, as_points, frozen, functions
+from dpviz.core import Box, FloatArray, Labels, Points, ReadOnly, algebra, as_points, frozen, functions, immutable
 
 # Steps of log V, for distant intervals and for near ones.
 STEPS = (0.125, 0.25)
@@ -171,7 +170,7 @@ def scale_nodes(d: int, reach: float = MAX_REACH) -> tuple[FloatArray, FloatArra
     return frozen(functions.exp(logs / 2.0)), frozen(weights / weights.sum())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class IntervalFactors:
     """Probabilities of c intervals per axis. low and high are (d,) or, for a union of c boxes, (c, d)."""
 
@@ -194,7 +193,7 @@ class IntervalFactors:
         return max(0.0, float(low.max() - places.min()), float(places.max() - high.min()))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ClampFactors:
     """Likelihood of a clamped z_axis, per axis: a density inside the box, the mass beyond it on its wall."""
 
@@ -218,7 +217,7 @@ class ClampFactors:
 Factors = IntervalFactors | ClampFactors
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Lattice:
     """Candidates as the values on each axis, so that a product distribution is computed axis by axis."""
 
@@ -268,7 +267,7 @@ def mixture_of(candidates: FloatArray, factors: Factors, epsilon: float, lattice
     return np.concatenate(masses)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CellLaw:
     """P(z in the cell of place i | x = place j) of a rectangular grid. Each different value is computed once.
 
@@ -343,7 +342,7 @@ def _masses(gaps: FloatArray, tail: Callable[[FloatArray], FloatArray]) -> Float
     return np.asarray(np.where(gaps[0] < 0, near, 1.0 - near) - far)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class GridCells(ReadOnly):
     """The cells of a public rectangular grid: z is rounded to the nearest grid place, and that to its output.
 
@@ -357,7 +356,7 @@ class GridCells(ReadOnly):
     outputs: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ReleaseLaw:
     """The likelihood of a release for each of m candidate locations; make one with `release_law`."""
 

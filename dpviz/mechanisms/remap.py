@@ -9,14 +9,13 @@ squared error, the geometric median for distance. The table of all moves is comp
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, frozen, functions
+from dpviz.core import Box, FloatArray, Labels, Points, algebra, as_points, frozen, functions, immutable
 from dpviz.mechanisms.release_law import GridCells, Lattice, cell_law, lattice_of
 from dpviz.solvers import geometric_median
 
@@ -140,7 +139,7 @@ def _moves(
     return np.asarray(np.where(folded.flipped, ends - moves, starts + moves))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Folded:
     """Rows from which all places follow: place i is rows[back[i]], with axes swapped, then mirrored, if flagged."""
 

@@ -4,7 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 
 from dpviz import CalledPackage
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import Algorithm, AnyAlgorithm, Box, Catalogue, Points, Result, charge_run, without_charge
+from dpviz.core import Algorithm, AnyAlgorithm, Box, Catalogue, Points, Result, charge_run, immutable, without_charge
 from dpviz.methods import convergent_kmeans, dpm, morse, nd_laplace, own, source_target
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
@@ -73,7 +73,7 @@ def _brought(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict
     return methods, wrong
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _ChargedFit:
     """The fit of a method from outside this package, charged to open budgets before it runs.
 

@@ -10,13 +10,14 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from dpviz.assets import kept_sheet, site_script
+from dpviz.core import immutable, immutable_value
 from dpviz.plots.scene import Scene, pack, read_header
 
 # Losses that 10, 50 and 90 % of the runs do not exceed.
@@ -32,7 +33,7 @@ _NO_LETTER[[0xFEFF, 0xFFFE, 0xFFFF]] = True
 SHARED_FROM = 3
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PackedPicture:
     """A live picture, in the form that the app sends to its component."""
 
@@ -41,7 +42,7 @@ class PackedPicture:
     packed: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PageState:
     """One state: its directory, and the blobs named in it."""
 
@@ -146,7 +147,7 @@ LISTS = ("values", "texts", "notes", "spoken")
 _DIGITS = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PictureState:
     """The contents of a page at one value of its slider, as its audience sees them."""
 
@@ -155,7 +156,7 @@ class PictureState:
     facts: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PageSlider:
     """A slider, the state of the page at each of its values, and the losses there with different noise."""
 

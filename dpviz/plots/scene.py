@@ -9,7 +9,7 @@ that a trace of T steps is packed once and scrubbed without the server.
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
@@ -17,7 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.assets import LOOK
-from dpviz.core import AnyArray, BoolArray, ByteArray, Confidential, FloatArray, IntArray, ReadOnly, frozen
+from dpviz.core import (
+    AnyArray,
+    BoolArray,
+    ByteArray,
+    Confidential,
+    FloatArray,
+    IntArray,
+    ReadOnly,
+    frozen,
+    immutable,
+    immutable_value,
+)
 
 PACK_VERSION = 1
 # Name of layers with a public map under a picture. They are not in tables.
@@ -83,7 +94,7 @@ class Role(Enum):
     REFERENCE = "reference"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Ink:
     """A layer's role and audience: the meaning of its color, and who may see it."""
 
@@ -183,7 +194,7 @@ _ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Axis:
     """One axis: its label and unit, its visible part, and the map from scene coordinates to data values."""
 
@@ -219,7 +230,7 @@ class Axis:
             return np.asarray(10.0**values if self.log else values)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Frame:
     """One stop of the scrubber."""
 
@@ -229,7 +240,7 @@ class Frame:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Layer(Confidential):
     """One kind of mark with one meaning for one audience."""
 
@@ -340,7 +351,7 @@ class Layer(Confidential):
         return int(next(iter(self.arrays.values())).shape[1]) if self.kind is not Kind.CURSOR else 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Lens(ReadOnly, Confidential):
     """A glass that enlarges where a noisy average lands with one person and without her. Exact: curator only."""
 
@@ -363,7 +374,7 @@ class Lens(ReadOnly, Confidential):
     words: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Measure:
     """A number on a strip of the stage: its position, and its text without a unit."""
 
@@ -375,7 +386,7 @@ class Measure:
     law: Law = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Strip:
     """The axis of a strip over ε. It is the same at every ε; the public's axis follows from public values alone."""
 
@@ -395,7 +406,7 @@ class Strip:
     log: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class StageWords:
     """Texts beside a picture on the stage, for one audience. They travel with the picture."""
 
@@ -417,7 +428,7 @@ class StageWords:
     loss: Measure | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Scene(Confidential):
     """A whole picture: axes, layers from back to front, frames, and its words for people who cannot see it."""
 
@@ -533,7 +544,7 @@ class Scene(Confidential):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Plot(Scene):
     """A chart: each axis has its own scale, and the chart may follow a different picture's frames."""
 
@@ -541,7 +552,7 @@ class Plot(Scene):
     scrubber: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class VisibleLayer:
     """A layer with the row of one frame."""
 

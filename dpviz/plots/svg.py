@@ -11,14 +11,14 @@ import struct
 import unicodedata
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpviz.assets import LOOK
-from dpviz.core import BoolArray, ByteArray, FloatArray, IntArray, voronoi_borders
+from dpviz.core import BoolArray, ByteArray, FloatArray, IntArray, immutable_value, voronoi_borders
 from dpviz.plots.scene import Axis, Kind, Layer, Role, Scene, VisibleLayer
 from dpviz.plots.theme import (
     GROUP_SYMBOLS,
@@ -61,7 +61,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 LEVEL = 6
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PixelPlane:
     """A rectangle of pixels and its scene coordinates."""
 
@@ -99,7 +99,7 @@ class PixelPlane:
         return np.stack([self.x(places[..., 0]), self.y(places[..., 1])], axis=-1)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Tick:
     """A place on an axis in scene coordinates, its text, and whether it has a line."""
 

@@ -1,11 +1,10 @@
 """Colors, symbols and sizes of a static picture, as in the live one."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.assets import LOOK
+from dpviz.core import immutable_value
 from dpviz.plots.scene import SHADES, Audience, Kind, Layer, Role
 
 # Group of a mark that does not belong to any cluster.
@@ -17,7 +16,7 @@ GROUP_SYMBOLS: tuple[str, ...] = tuple(LOOK["symbols"]["groups"])
 STROKED = frozenset(LOOK["symbols"]["stroked"])
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Theme:
     """One set of colors, #rrggbb."""
 

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import product
@@ -18,6 +18,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.core import immutable_value
 from dpviz.methods import CATALOGUE
 from dpviz.plots.page import state_of
 from dpviz.publishing.files import ASKED, address, article_title, write_article, write_common, write_page
@@ -41,7 +42,7 @@ class SiteFolderError(ValueError):
     """A folder with files that this command did not write, or a folder that cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Visit:
     """One state of a page: its name in the site, and its link in the app."""
 

@@ -13,7 +13,7 @@ import shutil
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from html import escape
 from itertools import pairwise
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.assets import SERIF, join, plain, site_script, text, words_sheet
-from dpviz.core import FloatArray, attacker_odds
+from dpviz.core import FloatArray, attacker_odds, immutable, immutable_value
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import teaching as kmeans
 from dpviz.navigation import HOME
@@ -347,7 +347,7 @@ def minified(source: str) -> str:
     return plain(jsmin(source))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Coarse:
     """Places as codes of two bytes: code c of a column is low + (c - 1) step, 0 is nowhere.
 
@@ -375,7 +375,7 @@ class Coarse:
         return columns.view(np.uint8).reshape(len(columns), -1, 2).transpose(0, 2, 1).tobytes()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Opening:
     """A state in two parts: the data of the first picture, and the data that replace or complete it later."""
 
@@ -389,7 +389,7 @@ class Opening:
     late: Mapping[str, bytes]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Use:
     """A layer's array in a picture of a state."""
 

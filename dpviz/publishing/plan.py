@@ -2,10 +2,10 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
-from dpviz.core import knobs
+from dpviz.core import immutable_value, knobs
 from dpviz.data import DATASETS
 from dpviz.data.cards import title
 from dpviz.data.target_pairs import PAIRS
@@ -45,7 +45,7 @@ class PlanError(ValueError):
     """A mistake in a plan, with a message for its author."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PagePlan:
     """One page of the site: its page of the app, and its states."""
 
@@ -84,7 +84,7 @@ class PagePlan:
     above: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class SitePlan:
     """A whole site."""
 

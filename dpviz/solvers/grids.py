@@ -17,12 +17,11 @@ cuts that follow noisy marginals within a cell as well; and the constants.
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Counts, FloatArray, Points, compiled, frozen, functions, writable
+from dpviz.core import Counts, FloatArray, Points, compiled, frozen, functions, immutable, immutable_value, writable
 
 # Share of epsilon for the marginals. Our choice, by measurement.
 MARGINAL_SHARE = 0.2
@@ -69,7 +68,7 @@ LEAST_DENSITY = 1e-4
 Indices = NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CellGrid:
     """Cells that are products of intervals, in box units."""
 
@@ -129,7 +128,7 @@ def even_grid(shape: tuple[int, ...]) -> CellGrid:
     return CellGrid(edges, tuple(frozen((np.arange(side) + 0.5) / side) for side in shape))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Fitting:
     """The budget and size of a fitted grid: noisy marginals first, then the counts of the cells that follow."""
 
@@ -303,7 +302,7 @@ def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
     return np.where(noisy >= least, np.maximum(noisy, 0.0), 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class NestedGrid:
     """A grid whose cells are grids, in box units. Cells are in the outer grid's order, then in C order."""
 

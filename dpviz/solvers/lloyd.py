@@ -10,12 +10,11 @@ Everything here returns exact statistics of records: nothing of it may be publis
 import functools
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
-from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, compiled, squared_norms
+from dpviz.core import Centers, Confidential, Counts, FloatArray, Labels, Points, compiled, immutable, squared_norms
 
 # Records computed side by side, so that intermediate results stay in the cache.
 BLOCK = 64
@@ -25,7 +24,7 @@ THREADED_ROWS = 32_768
 FEW_AXES = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ClusterSums(Confidential):
     """Exact sufficient statistics of a partition."""
 
@@ -33,7 +32,7 @@ class ClusterSums(Confidential):
     nonprivate_sums: FloatArray  # (k, d)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LloydRun(Confidential):
     """Lloyd's algorithm from given centers until assignments repeat."""
 

@@ -6,13 +6,12 @@ records would not be private.
 """
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from dpviz.core import Confidential, FloatArray, Labels, Points, as_points, frozen, functions
+from dpviz.core import Confidential, FloatArray, Labels, Points, as_points, frozen, functions, immutable
 
 METHODS = {"kmeans": "K-Means", "affinity": "Affinity Propagation", "dbscan": "DBSCAN"}
 # Affinity Propagation keeps several n x n matrices (measured 1.2 GB at n = 5000, 4 s at n = 2000); the others grow
@@ -74,7 +73,7 @@ def cluster(points: ArrayLike, method: str, n_clusters: int, *, rng: np.random.G
         return np.asarray(model.fit_predict(rows), dtype=np.intp)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class KCurves(Confidential):
     """Three ways to choose k, one entry for each of `n_clusters`."""
 

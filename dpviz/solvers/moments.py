@@ -5,12 +5,11 @@ and ln(pi_k N_k(x)) is linear in it: scores of every cluster, in one order for e
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
 
-from dpviz.core import Centers, FloatArray, Labels, Points, algebra, frozen, functions
+from dpviz.core import Centers, FloatArray, Labels, Points, algebra, frozen, functions, immutable
 from dpviz.core.compiled import compiled
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.lloyd import argmax_linear, linear_scores
@@ -32,7 +31,7 @@ BlockMoments = tuple[FloatArray, Labels]
 BlockTask = Callable[[Iterable[FloatArray]], BlockMoments]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MomentRecords:
     """Records in [-1, 1]^D, block by block: statistics are added up within each block, then over all blocks."""
 

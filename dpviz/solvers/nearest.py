@@ -8,7 +8,6 @@ Clusters of records are exact: nothing here may be published as it is.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from dpviz.core import (
     Points,
     compiled,
     frozen,
+    immutable,
     squared_norms,
 )
 from dpviz.core.arrays import array_cache
@@ -56,7 +56,7 @@ class Members(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Partition(Confidential):
     """The nearest center of each record, and the exact sums of each cluster. Curator only."""
 
@@ -108,7 +108,7 @@ def squared_lengths(points: Points) -> FloatArray:
     return frozen(squared_norms(points))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Nearest(Confidential):
     """Index of records (n, d) of the unit box for repeated nearest-center queries."""
 
@@ -182,7 +182,7 @@ class Level(NamedTuple):
     first: Labels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Lattice(Confidential):
     """Cells of up to BLOCK_ROWS records."""
 
@@ -192,7 +192,7 @@ class _Lattice(Confidential):
     records: Points
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Lattices:
     """Lattices without the array of records, so that the cache can drop them together with the array."""
 
@@ -206,7 +206,7 @@ class _Lattices:
 _OPEN_CELL = frozen(np.array([OPEN], dtype=np.uint8))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _CellMembers(Confidential):
     """Clusters of records by the winners of their cells; a record of an open cell is compared with every center."""
 

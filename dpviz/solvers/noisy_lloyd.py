@@ -9,7 +9,6 @@ written for [0, 1]^d and sums of x - 1/2, where it is at most 1/2: the same mean
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -28,6 +27,8 @@ from dpviz.core import (
     as_chunks,
     as_points,
     frozen,
+    immutable,
+    immutable_value,
     squared_norms,
     unit_records,
 )
@@ -65,7 +66,7 @@ LabelTask = Callable[[Points, FloatArray, Labels], T]
 _NO_LABELS = frozen(np.empty(0, dtype=np.intp))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LloydProblem:
     """Records, their box and their nearest-center index: what stays the same over the iterations."""
 
@@ -204,7 +205,7 @@ def _bounded_sums(
     return block_sums(k, unit, norms, labels), cluster_sums(moves[near], labels[near], k)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class LloydBudget:
     """Split of one iteration's epsilon, which is `count + d * sum_per_axis` in total."""
 

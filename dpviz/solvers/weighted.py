@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from dpviz.core import BoolArray, Centers, Counts, FloatArray, Labels, Points, ReadOnly, compiled, writable
+from dpviz.core import BoolArray, Centers, Counts, FloatArray, Labels, Points, ReadOnly, compiled, immutable, writable
 from dpviz.core.arrays import array_cache
 from dpviz.solvers.grids import even_grid, even_side, fitting, grid_of, heaviest, marginal_counts
 from dpviz.solvers.lloyd import BLOCK, LloydRun, argmax_in_boxes, lloyd, nearness
@@ -44,7 +43,7 @@ TOLERANCE = 1e-4
 Released: TypeAlias = Callable[[str, float, int, Callable[[Points], Counts]], Counts]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CellSeeds(ReadOnly):
     """A private start, box units: all of it follows from the noisy counts and public inputs."""
 
@@ -56,7 +55,7 @@ class CellSeeds(ReadOnly):
     edges: tuple[FloatArray, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class WeightedPath:
     """One run of Lloyd's algorithm, from its start to its end."""
 

@@ -10,12 +10,11 @@ generator state the result is continuous in epsilon.
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import Centers, FloatArray, compiled, frozen, functions
+from dpviz.core import Centers, FloatArray, compiled, frozen, functions, immutable
 
 # "Local sensitivity" of q in the paper, section 6.1.
 SCORE_SENSITIVITY = 2.0
@@ -30,7 +29,7 @@ _EDGES = np.linspace(0.0, 1.0, CELLS + 1) ** 2
 _SHRINK = 1.0 - 1.0 / math.e
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ZoneSample:
     """One draw per zone."""
 
@@ -42,7 +41,7 @@ class ZoneSample:
     angle: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ZoneDraw:
     """A draw in each of k zones, relative to mean and controller."""
 

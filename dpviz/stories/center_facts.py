@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
@@ -22,6 +21,7 @@ from dpviz.core import (
     Result,
     Step,
     attacker_odds,
+    immutable,
 )
 from dpviz.metrics import matched_distance
 from dpviz.plots import Measure, Strip
@@ -114,7 +114,7 @@ BAND = (0.1, 0.9)
 MOST_NUMBERS = 8192
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class NoiseLaw:
     """Distances that noise moves k released averages, as shares of the diagonal. Public."""
 

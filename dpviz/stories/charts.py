@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpviz import attacks
 from dpviz.accounting import Purpose
-from dpviz.core import Box, Budget, Confidential, FloatArray
+from dpviz.core import Box, Budget, Confidential, FloatArray, immutable
 from dpviz.plots import GUIDE, LAW, SECRET, UNRELEASED, Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene, always
 from dpviz.stories.panel import ceiled
 from dpviz.stories.spending import SpendingRow
@@ -30,7 +29,7 @@ OPENING = "Bar 0 pays for the noisy number of records."
 AT_ONCE = "All of it is spent at once."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CostLine(Confidential):
     """A run's exact cost by iteration, and the place of each frame of its picture among the iterations."""
 
@@ -125,7 +124,7 @@ BAND_FILL = 0.13
 THIN, THICK = 2.0, 3.5  # CSS pixels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Curve:
     """One line with its band, in the chart's own coordinates; NaN breaks it."""
 

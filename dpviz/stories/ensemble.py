@@ -9,7 +9,7 @@ all pictures share them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -28,6 +28,8 @@ from dpviz.core import (
     Result,
     Step,
     frozen,
+    immutable,
+    immutable_value,
 )
 from dpviz.core.compiled import compiled
 from dpviz.plots import Audience, Ink, Kind, Layer, Role, Scene, rows_at
@@ -59,7 +61,7 @@ Law: TypeAlias = Literal["laplace", "gaussian"]
 Shades: TypeAlias = ByteArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Ensemble:
     """Draws from a noise distribution as a picture shows them, for one audience."""
 
@@ -97,7 +99,7 @@ def standard_uniform(n: int, m: int, d: int = 1) -> FloatArray:
     return frozen(np.random.default_rng(SEED).random((m, n, d)).swapaxes(0, 1).copy())
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class SumNoise:
     """The noise of counts and of sums along each axis: Laplace scales, or sigmas of normal noise."""
 

@@ -3,12 +3,12 @@
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from urllib.parse import quote
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.core import immutable_value
 from dpviz.plots.scene import Role
 from dpviz.plots.theme import DARK, LIGHT, Theme
 
@@ -16,7 +16,7 @@ from dpviz.plots.theme import DARK, LIGHT, Theme
 PLACE_OF_ALL = "glossary"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Term:
     """A word, what it means, the name of the picture that shows it, and the chapter of the course that it belongs to.
 
@@ -38,7 +38,7 @@ class Term:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ShownPlace:
     """A picture of the app: the words of its link, its page and query."""
 

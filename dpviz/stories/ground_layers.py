@@ -1,12 +1,23 @@
 """The layers that every picture of centers has: box, records, borders, the path, the release, a map's scale."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpviz.core import AnyArray, ByteArray, Centers, Confidential, FloatArray, IntArray, Labels, Points, voronoi_borders
+from dpviz.core import (
+    AnyArray,
+    ByteArray,
+    Centers,
+    Confidential,
+    FloatArray,
+    IntArray,
+    Labels,
+    Points,
+    immutable,
+    voronoi_borders,
+)
 from dpviz.data import Ground, Outline
 from dpviz.plots import GUIDE, MEMBERS, PUBLIC, RELEASED, SECRET, SECRET_NOISE, WRONG, Ink, Kind, Layer, Scene, always
 from dpviz.plots.scene import MAP as MAP
@@ -158,7 +169,7 @@ def seed_layers(packing: Centers | None, start: Centers, stage: Stage) -> list[L
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class NoisySteps(Confidential):
     """The true averages of T steps, box units, and their noisy versions; each with its frames and rows."""
 

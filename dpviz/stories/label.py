@@ -3,14 +3,14 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import count
 from typing import Any, Literal
 
 from dpviz.accounting import sums
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.core import Account, Adjacency, Claim, Event, Guarantee
+from dpviz.core import Account, Adjacency, Claim, Event, Guarantee, immutable_value
 from dpviz.core.limits import DIGITS
 from dpviz.plots import Measure
 from dpviz.stories.panel import at_most, attacker, ceiled, chance_limit, floored, limit
@@ -212,7 +212,7 @@ NOTHING = "None: no limit is claimed or proved"
 OTHER_NEIGHBORS = "their noise was made for one record replaced"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Contents:
     """A method's description of itself, in words; `distances` are (length, words) if epsilon is per distance."""
 
@@ -225,7 +225,7 @@ class Contents:
     distances: tuple[tuple[float, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Statement:
     """One claim in numbers and words."""
 
@@ -238,7 +238,7 @@ class Statement:
     reference: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Label:
     """Everything the card says; nothing of it is exact."""
 

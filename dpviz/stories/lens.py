@@ -6,14 +6,13 @@ teaching run may see it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, Purpose
 from dpviz.attacks.shifts import best_guess_rate
-from dpviz.core import BoolArray, Confidential, Event, FloatArray, Points, frozen
+from dpviz.core import BoolArray, Confidential, Event, FloatArray, Points, frozen, immutable
 from dpviz.plots.scene import Lens
 from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES
 from dpviz.stories.ensemble import SumNoise
@@ -50,7 +49,7 @@ def person_shifts(events: tuple[Event, ...], person: FloatArray) -> Iterator[flo
                 yield from [leaf.sensitivity / leaf.scale] * leaf.n_coordinates
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class NoisyAverage(Confidential):
     """The noisy average of one cluster in one world: a noisy sum from the box's middle over a noisy count.
 

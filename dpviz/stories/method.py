@@ -1,7 +1,7 @@
 """Record of a method, in which every page, tool, test and file finds the parts of the method."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -19,6 +19,8 @@ from dpviz.core import (
     Release,
     Step,
     frozen,
+    immutable,
+    immutable_value,
 )
 from dpviz.data import Dataset
 from dpviz.stories.run import Run
@@ -32,7 +34,7 @@ P = TypeVar("P")
 R = TypeVar("R", bound=Release)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Cuts:
     """Applied cuts of released trees, box units."""
 
@@ -52,7 +54,7 @@ class Cuts:
         return cls(both("low"), both("high"), both("axes"), both("positions"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Cloud(ReadOnly):
     """Releases of R runs in one world."""
 
@@ -86,7 +88,7 @@ class ByRecord(Protocol[P_contra]):
         """Return releases of the record at `spots[world]`, one for each of `n_runs`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class Worlds(Generic[P, R]):
     """Functions that read a method's releases in two worlds; None: as released centers."""
 
@@ -107,7 +109,7 @@ S = TypeVar("S", bound=Step)
 RunClass: TypeAlias = type[Run[object, Release, Step]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Thumbnail:
     """A method's picture on the home page; all of it public."""
 
@@ -125,7 +127,7 @@ class Thumbnail:
     hidden: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Attack:
     """Link from the home page to the part of a method's page in which the reader is the attacker."""
 
@@ -137,7 +139,7 @@ class Attack:
     picture: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Page:
     """A page of a method or a tool: made when it is first opened, because it alone needs Streamlit."""
 
@@ -150,7 +152,7 @@ class Page:
     group: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class Method(Algorithm[P, R, S], Generic[P, R, S]):
     """One of the methods with a page. What it lacks is None or empty, and does not appear."""
 

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from dpviz.core import Confidential, FloatArray, IntArray, Points
+from dpviz.core import Confidential, FloatArray, IntArray, Points, immutable, immutable_value
 from dpviz.plots import (
     PUBLIC,
     SECRET,
@@ -34,7 +34,7 @@ from dpviz.stories.view import Projection, Words
 PACE_MS = 450.0
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Figure:
     """A measure of a run's usefulness: its name, its unit, and the words for runs beyond a threshold."""
 
@@ -53,7 +53,7 @@ class Figure:
         return f"{number(value)} {self.unit}".strip()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Outcome(Confidential):
     """One run: its released places for a picture, and its figure."""
 

@@ -3,10 +3,10 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 
-from dpviz.core import FloatArray
+from dpviz.core import FloatArray, immutable_value
 
 # Re-exported, because stories write numbers and limits with the functions of this module.
 from dpviz.core.limits import ceiled as ceiled
@@ -32,7 +32,7 @@ _NO_NAME = re.compile(r"[^\w]+")
 LEAST_DECIMAL = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Sentence:
     """One sentence in two readings; the public one is made from the release alone, and the only one in a repr."""
 
@@ -40,7 +40,7 @@ class Sentence:
     public: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Fact:
     """One number with its label. A `public` one is for everyone, the curator too; a repr shows no other."""
 

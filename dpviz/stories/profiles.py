@@ -7,12 +7,11 @@ release from different records has the same profiles, and the public reads the s
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import Box, Centers, FloatArray
+from dpviz.core import Box, Centers, FloatArray, immutable_value
 from dpviz.core.limits import number
 from dpviz.data.geography import TURN
 from dpviz.plots import CLUSTERS, PUBLIC, Axis, Ink, Kind, Layer, Plot, Scene
@@ -60,7 +59,7 @@ AXIS = 0.4
 MOST_MARKED = 600
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class RealValue:
     """One value of a released center in its column's own unit. Public."""
 
@@ -72,7 +71,7 @@ class RealValue:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Profile:
     """A released center in words. Public."""
 
@@ -145,7 +144,7 @@ def profiles(
     return tuple(profiles)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class NamedPlace:
     """A name that a person gave to a cluster, and the place of its released center at that time."""
 

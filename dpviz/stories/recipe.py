@@ -5,10 +5,9 @@ Scripts contain every word of a file or a knob as a Python literal, so that no n
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from dpviz.core import AnyAlgorithm
+from dpviz.core import AnyAlgorithm, immutable, immutable_value
 from dpviz.data import Choices
 from dpviz.stories.view import View
 
@@ -18,7 +17,7 @@ PAGE_WRITER = "from dpviz.plots.page import build_page"
 TITLE = '"""Makes pictures of dpviz again. Run it where dpviz can be imported: python this_file.py"""'
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Data:
     """Source of the records: a named set with its knobs, the columns of a file, or a drawing."""
 
@@ -45,7 +44,7 @@ class Data:
         return self.choices is not None and self.choices.place is not None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class TargetSpread:
     """Settings that spread targets over the source's box."""
 
@@ -54,7 +53,7 @@ class TargetSpread:
     seed: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class RecipeRun:
     """One run: a method with its parameters, and the additions of its page."""
 
@@ -70,7 +69,7 @@ class RecipeRun:
     page_fields: tuple[tuple[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Recipe:
     """Everything that a picture follows from."""
 
@@ -87,7 +86,7 @@ class Recipe:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Calls:
     """Code that makes the pictures of a page with more than one run, from `dataset` to `scenes`."""
 

@@ -29,6 +29,7 @@ from dpviz.core import (
     Release,
     Result,
     Step,
+    immutable_value,
     quoted,
     unit_records,
 )
@@ -77,7 +78,7 @@ R_co = TypeVar("R_co", bound=Release, covariant=True)
 S_co = TypeVar("S_co", bound=Step, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Chart:
     """A chart beside the picture, followed by the picture's scrubber."""
 

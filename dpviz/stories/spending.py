@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from dpviz.accounting import (
@@ -14,7 +13,7 @@ from dpviz.accounting import (
     SequenceEvent,
     epsilon_share,
 )
-from dpviz.core import Adjacency, CentersRelease, Event, Release, Result, Step
+from dpviz.core import Adjacency, CentersRelease, Event, Release, Result, Step, immutable_value
 
 # Purposes for which one record is in one cluster alone.
 EACH_CLUSTER = {Purpose.COUNTS, Purpose.SUMS, Purpose.FINAL_COUNTS}
@@ -25,7 +24,7 @@ ORDER = ("Sums", "Draws (claimed)", "Counts", "Final counts (claimed)", "Number 
 Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class SpendingRow:
     """The amount that one column of the chart spends on one purpose."""
 

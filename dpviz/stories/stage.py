@@ -1,17 +1,17 @@
 """Stage of a run's picture: its frames, its plane, and the layers on them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpviz.core import AnyArray, FloatArray, Step
+from dpviz.core import AnyArray, FloatArray, Step, immutable, immutable_value
 from dpviz.plots import Frame, Ink, Kind, Layer, Scene, rows_at
 from dpviz.stories.view import Projection
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Clock:
     """Frames of a run of T iterations: the start, the phases of each iteration, the release."""
 
@@ -48,7 +48,7 @@ class Clock:
         return np.concatenate([[0.0], steps, [float(self.n_steps)]])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Stage:
     """The plane and the frames that a layer is drawn on."""
 
@@ -89,7 +89,7 @@ class Stage:
         return self.layer(name, Kind.SEGMENTS, ink, rows, arrays, **options)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Stops:
     """The stops of a picture's scrubber, in public words."""
 
@@ -101,7 +101,7 @@ class Stops:
         return len(self.frames) - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ExactScene(Scene):
     """A run without any privacy. The number of its steps is exact, too, so the public sees only the first frame."""
 
@@ -112,7 +112,7 @@ class ExactScene(Scene):
         return replace(scene, layers=layers, frames=scene.frames[:1], start_frame=0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class StepsScene(Scene):
     """A run with a public first frame and release. The number of steps between them is for the curator only."""
 

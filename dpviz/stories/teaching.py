@@ -4,7 +4,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Protocol, Self
 
@@ -25,6 +25,8 @@ from dpviz.core import (
     Release,
     Step,
     attacker_odds,
+    immutable,
+    immutable_value,
 )
 from dpviz.data import Dataset
 from dpviz.plots import MEMBERS, SECRET, Axis, Ink, Kind, Layer, Scene
@@ -35,7 +37,7 @@ from dpviz.stories.spending import adjacency_of, leaves, words_of
 from dpviz.stories.view import View, Words
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Range:
     """One answer to choose: the numbers from `low` up to `high`, without it."""
 
@@ -48,7 +50,7 @@ class Range:
         return self.low <= value < self.high
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Answer:
     """A measured number, and the words that the explanation needs."""
 
@@ -57,7 +59,7 @@ class Answer:
     words: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Question:
     """Predict first: `ranges` to choose from, `measure` runs the simulation, `explanation` has {measured} in it."""
 
@@ -97,7 +99,7 @@ _WRITTEN: Mapping[str, Any] = tomllib.loads((ASSETS / "reading.toml").read_text(
 SAME = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Misreading:
     """One way to misread a picture; terms of the glossary are marked."""
 
@@ -109,7 +111,7 @@ class Misreading:
     look: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Paper:
     """A source, with the places in it that dpviz uses."""
 
@@ -129,7 +131,7 @@ def read_texts(name: str, *more: Paper, **numbers: str) -> tuple[tuple[Misreadin
     return tuple(Misreading(**each) for each in texts), (*papers, *more)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Formula:
     """A formula, in general and with this run's numbers; `value` is the result of the formula with numbers."""
 
@@ -161,7 +163,7 @@ class Formula:
         return rf"{self.filled} \approx {tex(self.value)}{unit}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Known:
     """Public facts about a run."""
 
@@ -179,7 +181,7 @@ class Known:
         return self.box.d
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Reading:
     """Texts and formulas about the pictures of a method."""
 
@@ -340,7 +342,7 @@ class DrawChapter(Protocol):
         """Return the picture."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Chapter:
     """One idea, one picture, one control and one question; `name` is the chapter's address."""
 
@@ -405,7 +407,7 @@ def people(
     return Layer.from_arrays(name, Kind.MARKS, MEMBERS, arrays, symbol=symbol, size=size)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class RunChapter:
     """A method's chapter of the course: a run on `made` records, with the `params` of a control's value.
 

@@ -1,12 +1,25 @@
 """Views: the two directions of d that a picture shows, or three turned ones, their audience, and regions in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from dpviz.core import AnyArray, BoolArray, Box, FloatArray, IntArray, Labels, Points, ReadOnly, algebra, frozen
+from dpviz.core import (
+    AnyArray,
+    BoolArray,
+    Box,
+    FloatArray,
+    IntArray,
+    Labels,
+    Points,
+    ReadOnly,
+    algebra,
+    frozen,
+    immutable,
+    immutable_value,
+)
 from dpviz.core.limits import number
 from dpviz.data import NEUTRAL, Dataset, Ground, Nouns, Outline
 from dpviz.data.geography import LocalMap
@@ -29,7 +42,7 @@ MOST_CLASSES = 6
 CORNERS = frozen(np.array(SQUARE[:4], dtype=np.float64))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class View:
     """Two features by index, three of them turned, or the first two principal directions of the records (curator only).
 
@@ -51,7 +64,7 @@ class View:
         return (*features, self.z) if self.z is not None and d > 2 else features
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Words:
     """Public facts about a data set: its title, its box, and the names and units of its features."""
 
@@ -110,7 +123,7 @@ class Words:
         return float(self.ends.low[feature] + place * self.ends.widths[feature])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Projection(ReadOnly):
     """A map from box units (..., d) to a picture's plane (..., 2). Balls stay round: its columns are orthonormal."""
 
@@ -255,7 +268,7 @@ _TURN = np.linspace(0.0, 2.0 * np.pi, 41)
 CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Plane:
     """A picture's plane and the features in it; cuts along any other feature cannot be drawn as lines."""
 

@@ -19,7 +19,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
@@ -41,6 +41,8 @@ from dpviz.core import (
     PointsRelease,
     Release,
     attacker_odds,
+    immutable,
+    immutable_value,
 )
 from dpviz.core.limits import ROUNDING
 from dpviz.data import Choices, Dataset
@@ -76,7 +78,7 @@ class ReleaseLedgerError(ValueError):
     """Invalid ledger in a file; the message gives the value, the allowed values, and the way out."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ReleaseEntry:
     """One release of a file: everything in it is public. `proved` is None if no limit is proved."""
 
@@ -161,7 +163,7 @@ def _addable(guarantee: Guarantee, events: Sequence[Event]) -> Claim | None:
     return Claim(proved.epsilon, proved.delta, proved.adjacency, proved.reference, rho=proved.rho)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Total:
     """Total spending of the counted entries, for one kind of neighbors; `uncounted` are the other entries."""
 
@@ -171,7 +173,7 @@ class Total:
     uncounted: tuple[ReleaseEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ReleaseLedger:
     """All releases of one file, oldest first."""
 
@@ -363,7 +365,7 @@ def _entry(written: object, number: int) -> ReleaseEntry:
 Cell: TypeAlias = float | int | str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Column:
     """One column of a release, with its public bounds; None for a missing bound."""
 
@@ -373,7 +375,7 @@ class Column:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ReleaseTable:
     """A release in real units: all columns that were clustered, and the method's other released values."""
 
@@ -475,7 +477,7 @@ def real_units(points: Points, dataset: Dataset, form: Choices | None, box: Box)
     return real
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ReleaseFiles:
     """The files of one release, and its entry in the ledger. Nothing in them is exact."""
 

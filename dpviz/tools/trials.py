@@ -13,7 +13,7 @@ import math
 import platform
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.metadata import version
 from itertools import chain
 from types import MappingProxyType
@@ -33,6 +33,7 @@ from dpviz.core import (
     PointsRelease,
     Release,
     fingerprint,
+    immutable_value,
 )
 from dpviz.core.algebra import one_thread
 from dpviz.data import Dataset, load, subsample
@@ -103,7 +104,7 @@ LAST_COLUMNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class GivenRecords:
     """Records from outside the gallery; two sets of records are the same if all their bits are."""
 
@@ -118,7 +119,7 @@ class GivenRecords:
         return cls("".join(fingerprint(np.asarray(part))[:8] for part in parts), dataset)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class TrialSource:
     """The records that a run reads."""
 
@@ -143,7 +144,7 @@ class TrialSource:
         return load_pair(self.name, n=self.n, seed=self.seed, **dict(self.knobs))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class TrialTargets:
     """Public targets; two sets of targets from a file are the same if all their bits are."""
 
@@ -166,7 +167,7 @@ class TrialTargets:
 PAIR_TARGETS = TrialTargets()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Trial:
     """The coordinates of one run: nothing depends on the other runs of a grid or on their order."""
 

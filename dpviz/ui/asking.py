@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -26,6 +26,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from dpviz.core import immutable, immutable_value
 from dpviz.ui.data.picker import Source
 from dpviz.ui.server import worker
 from dpviz.ui.server.served import served
@@ -51,7 +52,7 @@ Task = Callable[..., object]
 Work = Future[tuple[object, float]]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Job:
     """One piece of work; `arguments` are hashable and decide the answer together with the records."""
 
@@ -67,7 +68,7 @@ class Job:
     usual: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Answers:
     """The answers to a list of jobs so far: one entry each, None while it is not done."""
 

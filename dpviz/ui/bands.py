@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from typing import Any, TypeAlias
@@ -18,6 +17,7 @@ from typing import Any, TypeAlias
 import streamlit as st
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.core import immutable
 from dpviz.plots.page import Band
 from dpviz.tools.many_runs.runs import LossQuestion, loss_band
 from dpviz.ui.asking import Job, Work, background
@@ -34,7 +34,7 @@ FILE = ASSETS / "bands.json"
 _OWN, _TOLD = "dpviz:bands", "dpviz:bands-told"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LossBands:
     """The bands at the values of a page's slider; a page that would have to make further releases for them has none."""
 

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import streamlit as st
 
-from dpviz.core import Knob, friendly
+from dpviz.core import Knob, friendly, immutable_value
 from dpviz.stories.panel import spoken
 from dpviz.ui import hiding, state
 from dpviz.ui.server.served import served
@@ -29,7 +28,7 @@ DEPLOYMENTS: tuple[tuple[float, str, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Memory:
     """Value and answer of the last run, and the reader's move that the page has overruled since."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -10,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.assets import text
-from dpviz.core import Knob
+from dpviz.core import Knob, immutable
 from dpviz.data import Dataset
 from dpviz.data.transforms import clipped_columns, clipped_words
 from dpviz.stories import View
@@ -66,7 +65,7 @@ PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.
 MORE = "More"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PageFrame:
     """Places on the page. The stage's fragment fills stage, numbers and charts again and again.
 

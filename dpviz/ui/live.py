@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import Annotated
 
 import streamlit as st
 from annotated_types import Ge, Le, Len
 
+from dpviz.core import immutable_value
 from dpviz.plots.scene import ALIGNMENT, Scene, pack
 from dpviz.ui.server.served import served
 from dpviz.ui.state import Index, Number, read_message, session_value
@@ -32,7 +32,7 @@ Turn = Annotated[Number, Ge(-180), Le(180)]  # degrees
 Tilt = Annotated[Number, Ge(-90), Le(90)]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class LiveState:
     """Reader's actions on the picture. Frame, zoom and play state stay in the browser."""
 

@@ -2,13 +2,14 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from dpviz import assets
+from dpviz.core import immutable_value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Moved:
     """The nearest place to a removed one."""
 

@@ -1,12 +1,11 @@
 """The tab “Read”: how to read and misread the picture, its formulas with the run's numbers, code, papers, words."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
 
-from dpviz.core import Knob
+from dpviz.core import Knob, immutable_value
 from dpviz.methods import CATALOGUE
 from dpviz.stories.recipe import excerpt
 from dpviz.stories.teaching import Formula, Misreading, Paper, known, used
@@ -48,7 +47,7 @@ def draw_tab(name: str) -> None:
     article(page.misreadings, page.papers, parts, code, CODE, picture=page.picture)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class FormulaPart:
     """The formulas of one method, with its name if there are several methods."""
 

@@ -14,7 +14,7 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.core import Adjacency, CentersRelease, PointsRelease, Release, Result, Step
+from dpviz.core import Adjacency, CentersRelease, PointsRelease, Release, Result, Step, immutable_value
 from dpviz.mechanisms import TEACHING
 from dpviz.stories.label import QUESTIONS, delta_words, numbers_of
 from dpviz.stories.panel import Fact, at_most, ceiled, chance_limit, counted
@@ -60,7 +60,7 @@ NO_PRIVACY = "This method hides nothing: it gives exact averages away. Choose a 
 PAIR = "Two methods stand beside each other. Choose one of them under More to release."
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Origin:
     """Records about which this session released something. Curator only, never sent."""
 

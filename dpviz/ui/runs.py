@@ -9,7 +9,7 @@ import dataclasses
 import secrets
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
@@ -29,6 +29,8 @@ from dpviz.core import (
     Step,
     fingerprint,
     frozen,
+    immutable,
+    immutable_value,
 )
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.plots import Scene
@@ -63,7 +65,7 @@ TRAIL = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 MOST_TRAIL_RECORDS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Noise:
     """Source of a run's noise: a seed that everybody may know, or the operating system.
 
@@ -95,7 +97,7 @@ class Noise:
         return Seed(remembered[1], secret=True)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Seed:
     """A seed, with a flag for a secret one; a secret seed does not show itself."""
 
@@ -111,7 +113,7 @@ def as_it_is(scene: Scene) -> Scene:
     return scene
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class RunRequest:
     """A run that a page asks for: a method, its parameters, and the page's own choices for its picture."""
 
@@ -140,7 +142,7 @@ class RunRequest:
 Runs: TypeAlias = tuple[tuple[RunRequest, AnyRun], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Latest:
     """A secret run on screen, kept so that a second look is not a second release."""
 
@@ -150,7 +152,7 @@ class _Latest:
     n_secret_runs: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Work:
     """Work whose answer `key` alone decides: caches hash the key and nothing else."""
 
@@ -371,7 +373,7 @@ def facts_html(runs: Runs, *, public: bool) -> str:
 SCREEN = "dpviz:shown"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MethodScreen:
     """One picture, or two beside each other, with everything that they follow from."""
 
@@ -402,7 +404,7 @@ class MethodScreen:
         return tuple(scene.public() for scene in self.curators_scenes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ChartScreen:
     """Pictures of a page with more than one run, such as Compare; none if the page's audience sees none."""
 
@@ -437,7 +439,7 @@ def latest() -> OnScreen | None:
 MOST_CACHED = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CachedPicture:
     """Runs and their pictures; equal names, equal pictures."""
 

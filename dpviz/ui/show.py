@@ -1,13 +1,13 @@
 """Run a method and fill the page's places for its audience: one method, or two side by side."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from dpviz.core import Knob, Release, Step
+from dpviz.core import Knob, Release, Step, immutable
 from dpviz.plots import Scene
 from dpviz.plots.page import PictureState
 from dpviz.stories import View
@@ -62,7 +62,7 @@ _TURNS = "dpviz:turns"
 KEYS = (stage.KEY, "other")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Slider:
     """Runs that the privacy slider moves: one method, or two side by side, for each of its values.
 
@@ -77,7 +77,7 @@ class Slider:
         return self.requests(epsilon)[0]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Screen:
     """The places of a method's page, filled with runs at one value of its slider; `pairs` are the page's link."""
 

@@ -1,11 +1,10 @@
 """The stage as a component of the app: finding, instrument and guarantee beside one picture or two, in one message."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
-from dpviz.core import Knob
+from dpviz.core import Knob, immutable_value
 from dpviz.plots.scene import Scene, pack
 from dpviz.ui import state
 from dpviz.ui.live import LiveState, Region, read_state, session_name, wrap
@@ -25,7 +24,7 @@ def message(key: str = KEY) -> object:
     return st.session_state.get(key)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class StagePicture:
     """A picture on the stage, as its audience sees it, and how it can be handled."""
 

@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.core import Knob, KnobError, check_params, describe_parameters, knob, knobs, parameter, whole
+from dpviz.core import (
+    Knob,
+    KnobError,
+    ReadOnly,
+    check_params,
+    describe_parameters,
+    immutable,
+    immutable_value,
+    knob,
+    knobs,
+    parameter,
+    whole,
+)
 from dpviz.methods import ALGORITHMS
 
 RATE = Knob("rate", "float", 1.0, "Rate", "", low=-1e300, high=1e300, minimum=-math.inf, maximum=math.inf)
@@ -171,3 +183,18 @@ def test_no_parameter_of_a_method_is_without_words(name):
         assert "knob" in field.metadata or field.metadata["help"].endswith(".")
         # Meaning of a default that is not a value.
         assert field.default is not None or "None: " in about
+
+
+@pytest.mark.parametrize(("decorator", "by_fields"), [(immutable, False), (immutable_value, True)])
+def test_immutable_classes_compare_as_declared(decorator, by_fields):
+    pair = decorator(type("Pair", (ReadOnly,), {"__annotations__": {"number": int, "places": object}}))
+    one, places = pair(1, "x"), np.zeros(2)
+    assert (one == pair(1, "x")) == by_fields
+    assert not hasattr(one, "__dict__")
+    for field in ("number", "places"):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(one, field, 2)
+    with pytest.raises(ValueError, match="read-only"):
+        pair(1, places).places[0] = 1.0
+    with pytest.raises(TypeError, match="positional"):
+        decorator(kw_only=True)(type("Named", (), {"__annotations__": {"number": int}}))(1)

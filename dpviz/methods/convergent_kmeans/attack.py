@@ -14,7 +14,7 @@ import scipy
 
 from dpviz import attacks
 from dpviz.attacks import PartitionSums, Segment, ZonePath
-from dpviz.core import Box, Confidential, FloatArray, Labels, Points, unit_records
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points, immutable, unit_records
 from dpviz.methods.convergent_kmeans import algorithm
 from dpviz.methods.convergent_kmeans.algorithm import Params, ZonesRelease
 from dpviz.plots import SECRET, SECRET_NOISE, UNPAID, UNRELEASED, WRONG, Frame, Kind, Layer, Scene
@@ -46,7 +46,7 @@ class AttackQuestion:
     params: Params = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ExactKnowledge(Confidential):
     """Disclosure by exact centers, box units."""
 
@@ -58,7 +58,7 @@ class ExactKnowledge(Confidential):
     guess: FloatArray  # (d,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Guesses(Confidential):
     """The attacker's guesses in R runs, box units."""
 

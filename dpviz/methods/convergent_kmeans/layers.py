@@ -5,12 +5,11 @@ curator.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpviz.baselines.eugkm import GridRelease
-from dpviz.core import ByteArray, Centers, Confidential, Counts, FloatArray
+from dpviz.core import ByteArray, Centers, Confidential, Counts, FloatArray, immutable
 from dpviz.methods.convergent_kmeans.algorithm import ZonesRelease
 from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep
 from dpviz.plots import (
@@ -46,7 +45,7 @@ PIXELS = 160
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ZoneMeans(Confidential):
     """The means under the zones, over all iterations: released in repaired mode, secret in published mode."""
 

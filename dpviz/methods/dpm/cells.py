@@ -1,11 +1,10 @@
 """The cells and cuts of DPM's released tree, box units [0, 1], and its subsets in public words."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import BoolArray, Box, FloatArray, IntArray, ReadOnly
+from dpviz.core import BoolArray, Box, FloatArray, IntArray, ReadOnly, immutable
 from dpviz.methods.dpm.algorithm import SplitTree
 from dpviz.stories.panel import ceiled, number
 from dpviz.stories.view import Plane, Words
@@ -14,7 +13,7 @@ LEFT, RIGHT = "below", "above"
 TOO_FEW = "too few records for the noise"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Cells(ReadOnly):
     """The released tree in box units; every node, the root first."""
 
@@ -62,7 +61,7 @@ class Cells(ReadOnly):
         return plane.cuts(self.low, self.high, self.axes, self.positions)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Subsets:
     """The subsets of a released tree in public words; every node, the root first."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, Centers, FloatArray, IntArray, Labels, Points, frozen, unit_records
+from dpviz.core import Box, Centers, FloatArray, IntArray, Labels, Points, frozen, immutable, unit_records
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.algorithm import SplitTrace
 from dpviz.methods.dpm.cells import Cells, Subsets, about
@@ -184,7 +183,7 @@ SIDE = 96
 NEAR = 0.02
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ManyCuts:
     """Applied cuts of R runs, box units. Each run is one more release. Curator only."""
 

@@ -1,13 +1,12 @@
 """DPM as a picture: the layers of every level of cuts, and of the release."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from dpviz.core import AnyArray, BoolArray, Centers, Confidential, FloatArray, Labels, Points, frozen
+from dpviz.core import AnyArray, BoolArray, Centers, Confidential, FloatArray, Labels, Points, frozen, immutable
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, SplitTrace, TreeRelease
 from dpviz.methods.dpm.cells import Cells, Subsets, about
 from dpviz.methods.dpm.uncertainty import draw_rings
@@ -259,7 +258,7 @@ def _release_layers(
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Edge(Confidential):
     """The chance of a cut along one edge of a box. Curator only, because it is exact."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from dpviz.core import BoolArray, FloatArray, IntArray, Points, algebra, frozen
+from dpviz.core import BoolArray, FloatArray, IntArray, Points, algebra, frozen, immutable
 from dpviz.core.compiled import compiled
 from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, SplitTrace, TreeRelease
 from dpviz.methods.dpm.cells import Cells, Subsets
@@ -128,7 +127,7 @@ def _standard_counts(n: int, k: int) -> FloatArray:
     return frozen(np.random.default_rng([SEED, 1]).laplace(size=(n, k, 3)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Cuts:
     """Every applied cut, redrawn many times from its own distribution in its own cell. Curator only."""
 

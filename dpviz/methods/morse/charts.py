@@ -6,11 +6,11 @@ In a dendrogram peaks come up on the dense right; branches meet at their passes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from dpviz.core import Box, Confidential, FloatArray, Labels, Points
+from dpviz.core import Box, Confidential, FloatArray, Labels, Points, immutable
 from dpviz.methods.morse import algorithm as morse
 from dpviz.methods.morse.algorithm import Params
 from dpviz.methods.morse.landscape import ColoredLandscape, Colors, cut_height, most_cuts, painted, share, split_colors
@@ -170,7 +170,7 @@ def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Sketch:
     """One run's dendrogram in a small form, which the background process sends."""
 
@@ -231,7 +231,7 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
 # Many runs.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class AgreementRuns(Confidential):
     """Agreement of R runs at one ε with the classes. The values are exact: curator only. Rows are `WAYS`."""
 

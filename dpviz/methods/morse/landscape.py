@@ -9,13 +9,12 @@ split.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from contourpy import LineType, contour_generator
 
-from dpviz.core import ByteArray, Confidential, FloatArray, Labels, Points, algebra, frozen
+from dpviz.core import ByteArray, Confidential, FloatArray, Labels, Points, algebra, frozen, immutable
 from dpviz.plots import Frame
 from dpviz.solvers import MergeTree, Mixture, TransitionPoint, basins_by_lattice, flow_lines, lattice_basins
 from dpviz.stories.panel import counted, floored, number
@@ -85,7 +84,7 @@ def unsigned(places: FloatArray) -> FloatArray:
     return (places + 1.0) / 2.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Relief:
     """The density over the plane's square, cell by cell, row 0 at low y."""
 
@@ -97,7 +96,7 @@ class Relief:
     highest: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Regions(Confidential):
     """The minimum that each cell's middle, and each record, flows to."""
 
@@ -106,7 +105,7 @@ class Regions(Confidential):
     nonprivate_records: Labels  # (n,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ColoredLandscape:
     """A released landscape in its clusters' colors at each stop of the scrubber, or at one stop. Public."""
 
@@ -207,7 +206,7 @@ def _finer(values: FloatArray) -> FloatArray:
     return finer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Basins:
     """Basins with smooth borders: where two smoothed indicators of basins are equal."""
 
@@ -409,7 +408,7 @@ def cut_frames(tree: MergeTree) -> tuple[Frame, ...]:
     return tuple(frames)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class DensityLevel:
     """One stop of the level: {p >= level} has these islands."""
 

@@ -10,7 +10,18 @@ from typing import Self
 import numpy as np
 
 from dpviz.accounting import zcdp_rho
-from dpviz.core import Budget, ByteArray, Centers, Counts, FloatArray, Labels, Points, Result, unit_records
+from dpviz.core import (
+    Budget,
+    ByteArray,
+    Centers,
+    Counts,
+    FloatArray,
+    Labels,
+    Points,
+    Result,
+    immutable_value,
+    unit_records,
+)
 from dpviz.methods.morse import landscape as land
 from dpviz.methods.morse import layers as draw
 from dpviz.methods.morse.algorithm import MorseRelease, Params, Step
@@ -78,7 +89,7 @@ TERMS = (
 HINT = "Click a chain between peaks, or a pass, to see its search."
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class LandscapeLook:
     """The view that the scrubber moves, and the pair of components whose search the picture shows."""
 
@@ -99,7 +110,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     nonprivate_basins: Labels = field(kw_only=True)
     # (L,) colors of the leaves from `split_colors`.
     colors: Labels = field(kw_only=True)
-    look: LandscapeLook = LandscapeLook()
+    look: LandscapeLook = field(default=LandscapeLook())
 
     terms = TERMS
     page_fields = ("look",)

@@ -1,10 +1,8 @@
 """Search for a transition point between two components, as in the paper's figure 3: string, lowest point, solution."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from dpviz.core import FloatArray, Labels, algebra
+from dpviz.core import FloatArray, Labels, algebra, immutable
 from dpviz.methods.morse.landscape import ColoredLandscape, paths
 from dpviz.methods.morse.layers import placing
 from dpviz.plots import REFUSED, RELEASED, Audience, Frame, Ink, Kind, Layer, Role, always, rows_at
@@ -27,7 +25,7 @@ NOTHING = "no walk came to a critical point."
 SOLVED = "a walk to where the slope is zero."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Search:
     """One pair's search, in the mixture's units."""
 

@@ -1,7 +1,6 @@
 """Attacks on released points: the posterior of one place, two places to distinguish, membership, repeated releases."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +19,7 @@ from dpviz.core import (
     PointsRelease,
     ReadOnly,
     frozen,
+    immutable,
 )
 from dpviz.mechanisms import nd_laplace_noise, nearest_places
 from dpviz.methods.nd_laplace.algorithm import Params, cells_of, fit, noise_box
@@ -80,7 +80,7 @@ def budget_of(params: Params, pair: FloatArray) -> Budget:
 # The posterior of one place.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Posterior:
     """Belief of the best attacker after one release, computed from the release and public inputs alone."""
 
@@ -226,7 +226,7 @@ def _auc_fact(roc: attacks.Roc, budget: Budget) -> Fact:
 # game touches no record of the data set on screen, because real records would be released anew in every round.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class World(ReadOnly, Confidential):
     """The invented data set, public, in the unit of the noise."""
 

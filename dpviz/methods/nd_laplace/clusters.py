@@ -5,11 +5,10 @@ release cannot be made again from a seed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import BoolArray, Box, ByteArray, Confidential, FloatArray, Labels, Points
+from dpviz.core import BoolArray, Box, ByteArray, Confidential, FloatArray, Labels, Points, immutable
 from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.methods.nd_laplace.layers import placed
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, Settings
@@ -44,7 +43,7 @@ BAND = (10.0, 90.0)
 SIZE = 3.5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PrivateClusters(Confidential):
     """Clusters of released points: post-processing, so public."""
 
@@ -55,7 +54,7 @@ class PrivateClusters(Confidential):
     scores: InternalScores
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ClustersCompared(Confidential):
     """The same method on clean and on released points. Curator only."""
 
@@ -72,7 +71,7 @@ class ClustersCompared(Confidential):
         return np.asarray(self.nonprivate_matched != self.nonprivate_labels)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ManyAgreements(Confidential):
     """Agreement with the clean clusters over R runs. Curator only."""
 
@@ -80,7 +79,7 @@ class ManyAgreements(Confidential):
     nonprivate_ami: FloatArray  # (R,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Helpers:
     """Curves from which the methods' parameters are read, computed on released points in standard units. Public."""
 

@@ -3,7 +3,7 @@
 A record's owner is the only one who may see a game about it: each round is one more release of that record.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,7 +19,7 @@ from dpviz.attacks import (
     MembershipSecret,
     MembershipTally,
 )
-from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray, Points, PointsRelease, frozen
+from dpviz.core import FEWEST_STEPS, Box, Confidential, FloatArray, Points, PointsRelease, frozen, immutable
 from dpviz.mechanisms import nd_laplace
 from dpviz.methods.nd_laplace.layers import Measure
 from dpviz.methods.nd_laplace.run import NDLaplaceRun
@@ -40,7 +40,7 @@ NAMES = ("A", "B")
 RIM = (-0.1, 1.1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Ground(Confidential):
     """A square of a plane in the unit of the noise. `here` is the place of the record on it, None if it is invented."""
 
@@ -212,7 +212,7 @@ class LocationGame:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class TwoPlacesGame:
     """A game that asks whether A or B took part. This part is public. A and B are one radius apart on a map."""
 

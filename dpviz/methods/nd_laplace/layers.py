@@ -4,13 +4,12 @@ Gray is known to one person alone, orange is noise, blue is visible to everyone,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy
 
-from dpviz.core import AnyArray, Confidential, FloatArray, Labels, Points, algebra
+from dpviz.core import AnyArray, Confidential, FloatArray, Labels, Points, algebra, immutable, immutable_value
 from dpviz.mechanisms import nd_laplace_noise, perturbation_area
 from dpviz.methods.nd_laplace.algorithm import Params, Step, grid_of
 from dpviz.plots import GUIDE, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Frame, Ink, Kind, Layer, rows_at
@@ -51,7 +50,7 @@ STRIP = 0.03
 SCALE_PLACE = (0.02, 0.025)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Measure:
     """The radius r of the level: two places at most r apart can be distinguished by at most a factor of e^level."""
 
@@ -266,7 +265,7 @@ def _crowd(unit: Points, before: Points, released: Points, stage: Stage) -> list
     return [*layers, points("sent point", RELEASED, release, released, size, label="a sent point")]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Chosen(Confidential):
     """The record that the reader looks at, and its way; box units, and the radius in noise units."""
 

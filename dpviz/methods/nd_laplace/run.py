@@ -13,7 +13,18 @@ import numpy as np
 
 from dpviz.attacks import laplace_total_variation, two_point_success
 from dpviz.attacks.location import MAX_FEATURES
-from dpviz.core import Box, ByteArray, FloatArray, Points, PointsRelease, Result, attacker_odds, frozen, unit_records
+from dpviz.core import (
+    Box,
+    ByteArray,
+    FloatArray,
+    Points,
+    PointsRelease,
+    Result,
+    attacker_odds,
+    frozen,
+    immutable_value,
+    unit_records,
+)
 from dpviz.mechanisms import PerturbationArea, perturbation_area, radius_quantile
 from dpviz.methods.nd_laplace.algorithm import Params, Step, local_claim, noise_box
 from dpviz.methods.nd_laplace.charts import radius_chart
@@ -54,7 +65,7 @@ TERMS = (
 Settings = tuple[float, str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PointsLook(Measure):
     """The page's own settings of the picture: the radius that ε is for, and the record with a perturbation area."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dpviz.baselines.source_target_rivals import cluster_targets, private_kmeans_points
-from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint
+from dpviz.core import Ball, Box, Confidential, FloatArray, Labels, Points, fingerprint, immutable
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params, SanitizeStep, SourceTargetRelease
 from dpviz.plots import PUBLIC, RELEASED, SECRET, UNRELEASED, WRONG, Audience, Axis, Ink, Kind, Layer, Plot, Scene
@@ -101,7 +101,7 @@ class CostQuestion:
         return cls(tuple(n_centers), (*noise, p.coreset_radius, p.solver, ball_key, fingerprint(p.targets)), params)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Costs(Confidential):
     """Exact costs (methods, K, R), in data units, of R runs at K numbers of centers. Curator only."""
 

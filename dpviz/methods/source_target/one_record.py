@@ -1,11 +1,10 @@
 """Effect of one source record more, less or elsewhere, with the same noise, on the release and its cost."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from dpviz.core import Box, Confidential, FloatArray, Points, Result
+from dpviz.core import Box, Confidential, FloatArray, Points, Result, immutable
 from dpviz.methods.source_target import algorithm
 from dpviz.methods.source_target.algorithm import Params, SourceTargetRelease, Step
 from dpviz.methods.source_target.charts import cost_of
@@ -29,7 +28,7 @@ ALWAYS, BEFORE, BOTH, AFTER, LAST = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class SourceChange(Confidential):
     """Two neighboring sources under the same noise. Curator only."""
 

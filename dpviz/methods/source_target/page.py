@@ -1,14 +1,14 @@
 """Source-target clustering: move ε, and watch the release from a secret source, and the centers beside it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dpviz.baselines.source_target_rivals import ABSENT
-from dpviz.core import Ball, Box, Guarantee, Knob, Labels, Points, knobs
+from dpviz.core import Ball, Box, Guarantee, Knob, Labels, Points, immutable, knobs
 from dpviz.data import Dataset
 from dpviz.data.target_pairs import (
     DEFAULT_TARGETS,
@@ -126,7 +126,7 @@ WORST_EPSILON = 0.1
 LINKED = (*KNOBS.values(), BUDGET, DELTA, TAB, WHAT)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PublicTargets:
     """The public side of a page's problem."""
 

@@ -21,6 +21,7 @@ from dpviz.core import (
     Points,
     ReadOnly,
     fingerprint,
+    immutable,
     voronoi_borders,
 )
 from dpviz.data import NEUTRAL
@@ -99,7 +100,7 @@ def times(cost: float, floor: float) -> str:
     return "as good as without privacy" if cost == 0 else "worse than without privacy, 0"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class TargetReference(ReadOnly, Confidential):
     """The comparison for the run, and the public borders of its cells; distances in data units."""
 

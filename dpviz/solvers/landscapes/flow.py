@@ -17,11 +17,9 @@ connected part of {p >= p(x)} that x is in: theorem 4.2 needs nothing more, and 
 the flow they follow. Newton's a_i = 1 / (1 - s_i), s_i the eigenvalues of S in that basis, are taken up to 2.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from dpviz.core import BoolArray, FloatArray, Labels, Points, algebra, frozen, writable
+from dpviz.core import BoolArray, FloatArray, Labels, Points, algebra, frozen, immutable, writable
 from dpviz.solvers.landscapes.mixture import Local, Mixture
 from dpviz.solvers.landscapes.walks import (
     CLOSE,
@@ -173,7 +171,7 @@ def descend(mixture: Mixture, points: Points) -> tuple[Points, FloatArray]:
     return places, length
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Axes:
     """The landscape at n points in a basis where R is the identity: its axes are the eigenvectors of S there."""
 

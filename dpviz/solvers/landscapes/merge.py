@@ -8,17 +8,15 @@ Heights are shown as ln p(highest mode) - ln p, which are never negative. The pa
 here a vertex is a minimum, and two centers whose means flow to one minimum are one vertex.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy
 
-from dpviz.core import FloatArray, Labels, ReadOnly, frozen
+from dpviz.core import FloatArray, Labels, ReadOnly, frozen, immutable
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.landscapes.saddles import Landscape, landscape
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MergeTree(ReadOnly):
     """Minima as leaves, merges from the densest pass to the thinnest; post-processing of a mixture."""
 

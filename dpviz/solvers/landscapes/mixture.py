@@ -8,13 +8,13 @@ With y_k = P_k (x - mu_k) and omega the responsibilities at x:
 grad log p = -sum_k omega_k y_k,  R = sum_k omega_k P_k,  S = sum_k omega_k y_k y_k' - grad grad',  Hess log p = S - R.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpviz.core import FloatArray, Points, algebra, as_points, frozen, functions, writable
+from dpviz.core import FloatArray, Points, algebra, as_points, frozen, functions, immutable, writable
 from dpviz.solvers.landscapes.walks import Axes, known_at, log_density_at, log_terms_at, packed
 
 # Largest error of the weights' sum. Within it, the weights are scaled to add up to 1.
@@ -40,7 +40,7 @@ class Local(NamedTuple):
         return self.spread - self.metric
 
 
-@dataclass(frozen=True, slots=True, eq=False, init=False)
+@immutable(init=False)
 class Mixture:
     """K Gaussians in D dimensions: p(x) = sum_k pi_k N(x | mu_k, Sigma_k), equation (4).
 

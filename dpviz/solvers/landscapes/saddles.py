@@ -16,12 +16,11 @@ saddle: a mixture can have more modes than components.
 """
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
-from dpviz.core import BoolArray, FloatArray, Labels, Points, ReadOnly, algebra, frozen, functions
+from dpviz.core import BoolArray, FloatArray, Labels, Points, ReadOnly, algebra, frozen, functions, immutable
 from dpviz.solvers.landscapes.flow import axes, beside, distinct, newton, settle, solved, unit_lengths
 from dpviz.solvers.landscapes.mixture import Mixture
 from dpviz.solvers.landscapes.walks import ARRIVED, FEW_AXES, FLAT, WALKING, climb_steps
@@ -71,7 +70,7 @@ NEIGHBOR = 0.5
 TRANSITION, ONE_BASIN, WRONG_INDEX, DEGENERATE = "transition", "one basin", "index", "degenerate"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Strings:
     """The string search of each pair of components: figure 3 of the paper."""
 
@@ -83,7 +82,7 @@ class Strings:
     iterates: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class TransitionPoint:
     """An index-one point of f = -p between the basins of two minima: a lowest pass from one to the other."""
 
@@ -100,7 +99,7 @@ class TransitionPoint:
     curvature: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Candidates(ReadOnly):
     """The distinct ends of all walks, with their outcomes."""
 
@@ -114,7 +113,7 @@ class Candidates(ReadOnly):
     ends: Labels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Landscape(ReadOnly):
     """A mixture's minima of f, its transition points, and their search."""
 

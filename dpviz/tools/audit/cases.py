@@ -7,7 +7,7 @@ shows most on these neighboring data sets. Their records are synthetic.
 
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, cast
@@ -28,6 +28,7 @@ from dpviz.core import (
     Release,
     Result,
     frozen,
+    immutable,
     knobs,
 )
 from dpviz.methods import ALGORITHMS, OUTSIDE
@@ -60,7 +61,7 @@ UNIT = Box.cube(0.0, 1.0, 2)
 LATTICE_CORNER = (0.75, 0.25)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Pair(Confidential):
     """Two neighboring data sets and the public box."""
 
@@ -163,7 +164,7 @@ def _pair(name: str, words: str, points: Points, neighbor: Points, box: Box = UN
     return Pair(name, words, frozen(points), frozen(neighbor.copy()), box, adjacency, distance)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class AuditCase:
     """One method in one mode on one pair of neighbors. All of it is synthetic and describes no real person."""
 

@@ -24,6 +24,7 @@ from dpviz.core import (
     Step,
     as_points,
     check_params,
+    immutable,
     knob,
 )
 from dpviz.mechanisms import OsBits, SecretGenerator, laplace
@@ -58,7 +59,7 @@ class Params:
         check_params(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class NoisyCountRelease(Release):
     """A noisy count and its last bit, which anyone can compute."""
 
@@ -67,7 +68,7 @@ class NoisyCountRelease(Release):
     last_bit: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CountStep(Step):
     """The one step of a run, for the curator only."""
 

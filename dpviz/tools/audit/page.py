@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ import streamlit as st
 from dpviz.accounting.budgets import for_person
 from dpviz.assets import FOLDER as ASSETS
 from dpviz.audit import Batch, Outcomes
-from dpviz.core import Adjacency, Confidential, Knob
+from dpviz.core import Adjacency, Confidential, Knob, immutable, immutable_value
 from dpviz.methods import CATALOGUE
 from dpviz.plots import Scene, scene_hash
 from dpviz.stories.label import (
@@ -360,7 +360,7 @@ def say_runs(page: PageFrame, audited: Audited) -> None:
         st.caption(NO_FILE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Finished(Confidential):
     """A finished audit and its stage."""
 
@@ -368,7 +368,7 @@ class Finished(Confidential):
     stage: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Unfinished:
     """Reason why there is no result."""
 

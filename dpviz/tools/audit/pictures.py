@@ -12,7 +12,7 @@ break it.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpviz import attacks
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound, least_epsilons
 from dpviz.audit.bound import AuditEvent, chances
-from dpviz.core import Confidential, FloatArray
+from dpviz.core import Confidential, FloatArray, immutable, immutable_value
 from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.stories.charts import roc_scene
 from dpviz.stories.glossary import meant
@@ -266,7 +266,7 @@ IntArray: TypeAlias = NDArray[np.intp]
 Tone: TypeAlias = Literal["broken", "open", "kept"]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PlayedRuns:
     """Result of the first runs of both worlds."""
 
@@ -287,7 +287,7 @@ class PlayedRuns:
     columns: tuple[tuple[int, ...], tuple[int, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class RocLine:
     """One line of the small chart behind "See the attack"."""
 
@@ -297,7 +297,7 @@ class RocLine:
     points: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class AuditStage(Confidential):
     """Contents of the stage for one finished audit. For real records, curator only."""
 

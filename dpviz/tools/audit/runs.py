@@ -6,7 +6,6 @@ No Streamlit here: the background process would have to load it.
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from dpviz.audit import (
     joined,
     trade_off,
 )
-from dpviz.core import Adjacency, Box, Budget, FloatArray, Points
+from dpviz.core import Adjacency, Box, Budget, FloatArray, Points, immutable, immutable_value
 from dpviz.methods import name_of_seeds
 from dpviz.tools.audit.cases import AuditCase, cases, cases_in, judged, own_case, scaled
 
@@ -40,7 +39,7 @@ Counted = tuple[AuditCase, EpsilonBound]
 Curve = Callable[[FloatArray], FloatArray]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Audited:
     """One finished audit and the limit that it is compared with."""
 
@@ -70,7 +69,7 @@ class Audited:
         return math.isfinite(self.limit.epsilon) and self.bound.is_undecided(self.limit.epsilon)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class AuditQuestion:
     """All inputs of the Audit page's answer except the data."""
 

@@ -6,12 +6,13 @@ Words from data, a link or a file are escaped in all formats. Pictures are SVG i
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from html import escape
 from typing import TypeAlias
 
 from dpviz.assets import FOLDER as ASSETS
+from dpviz.core import immutable_value
 
 TEMPLATE = ASSETS / "paper.typ"
 PICTURES_ELSEWHERE = "(The picture is in the HTML file of the same name.)"
@@ -69,14 +70,14 @@ th { font-weight: 600; } tr.marked td { font-weight: 650; background: #eef3fa; }
 Named: TypeAlias = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Heading:
     """The beginning of a part."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Text:
     """A paragraph; a strong one is the document's main statement in one line, and code is meant for copying."""
 
@@ -86,28 +87,28 @@ class Text:
     code: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Note:
     """A warning in a frame."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Items:
     """Sentences one below the other."""
 
     items: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Pairs:
     """Names and their values."""
 
     pairs: Named
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class TableBlock:
     """Cells below the names of their columns; one row may be marked."""
 
@@ -117,7 +118,7 @@ class TableBlock:
     marked: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Picture:
     """A finished drawing, which escapes its own words, with a description in words."""
 
@@ -126,14 +127,14 @@ class Picture:
     caption: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Pictures:
     """Pictures beside each other."""
 
     pictures: tuple[Picture, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Signature:
     """Lines to be filled in by hand."""
 
@@ -143,7 +144,7 @@ class Signature:
 Block: TypeAlias = Heading | Text | Note | Items | Pairs | TableBlock | Pictures | Signature
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Document:
     """Document for a first reading, with an appendix that begins on a page of its own."""
 

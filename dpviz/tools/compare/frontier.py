@@ -7,14 +7,14 @@ Below are Compare's other pictures: the private curve of k, and one run's center
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 import numpy as np
 
 from dpviz.accounting import for_group, spent_epsilon
 from dpviz.baselines.k_curve import CurveRelease, KCurve
-from dpviz.core import Adjacency, Centers, Claim, Confidential, FloatArray, Labels, Points
+from dpviz.core import Adjacency, Centers, Claim, Confidential, FloatArray, Labels, Points, immutable, immutable_value
 from dpviz.plots import AID, GUIDE, MEMBERS, RELEASED, SECRET, UNRELEASED, Audience, Axis, Kind, Layer, Plot, Scene
 from dpviz.stories import center_facts
 from dpviz.stories import ground_layers as ground
@@ -90,7 +90,7 @@ class EpsilonMeaning(Enum):
         self.words, self.symbol = words, symbol
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Series(Confidential):
     """One method along ε."""
 
@@ -360,7 +360,7 @@ def facts(row: Row) -> tuple[Fact, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Ranked:
     """Cost of one method at one ε, over its runs, × without privacy."""
 

@@ -5,9 +5,9 @@ computed on the true records and are for the curator only.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from dpviz.core import Adjacency, Claim, Confidential, attacker_odds
+from dpviz.core import Adjacency, Claim, Confidential, attacker_odds, immutable, immutable_value
 from dpviz.stories.label import QUESTIONS, Label, Statement
 from dpviz.stories.panel import at_most, beside, ceiled, chance_limit, counted, number, times
 from dpviz.tools.compare.document import (
@@ -100,7 +100,7 @@ OWN_DELTA = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Promise:
     """Promise of one method at the ε that the paper is about."""
 
@@ -111,7 +111,7 @@ class Promise:
     proved: Claim | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class PublicFacts:
     """The question, the data's public side, the releases, and the promises at one ε. Nothing in it is exact."""
 
@@ -151,7 +151,7 @@ class PublicFacts:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Findings(Confidential):
     """Results of the runs. Curator only."""
 

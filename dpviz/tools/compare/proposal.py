@@ -7,10 +7,9 @@ set of the frontier and tested on the others in docs/frontier.md. Its bands are 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from dpviz.core import Box, CentersRelease
+from dpviz.core import Box, CentersRelease, immutable_value
 from dpviz.stories.panel import times
 
 __all__ = ["Recommendation", "recommend"]
@@ -33,7 +32,7 @@ BANDS: Sequence[tuple[float, tuple[float, float, float]]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Recommendation:
     """A method with its parameters and its expected cost. It follows from public values, so no budget was spent.
 

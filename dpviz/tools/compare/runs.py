@@ -14,7 +14,7 @@ import gzip
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -24,7 +24,19 @@ from scipy.spatial.distance import cdist
 
 from dpviz.assets import FOLDER
 from dpviz.baselines import CATALOGUE as BASELINES
-from dpviz.core import Box, Centers, Confidential, Entry, FloatArray, FoundClusters, Guarantee, Labels, Points
+from dpviz.core import (
+    Box,
+    Centers,
+    Confidential,
+    Entry,
+    FloatArray,
+    FoundClusters,
+    Guarantee,
+    Labels,
+    Points,
+    immutable,
+    immutable_value,
+)
 from dpviz.core.algebra import one_thread
 from dpviz.data import Dataset, known_groups, load, size_limits
 from dpviz.data.synthetic import stand_ins
@@ -59,7 +71,7 @@ Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Compared:
     """One method in one mode; `page` is "" for a method that has none."""
 
@@ -112,7 +124,7 @@ ENTRIES: Mapping[str, Compared] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class TrialPart:
     """Runs of one method at one ε: `n_runs` seeds from `first` on, of the noise or, with `parts`, of samples."""
 
@@ -127,7 +139,7 @@ class TrialPart:
     parts: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class CompareQuestion:
     """Methods, ε and runs of the comparison on the data set on screen."""
 
@@ -179,7 +191,7 @@ FOUND_HELP = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Counterparts(Confidential):
     """The m released centers of a run beside the k centers without privacy. Curator only.
 
@@ -282,7 +294,7 @@ def listed(numbers: Sequence[int]) -> str:
     return f"{first} and {numbers[-1]}" if first else str(numbers[-1])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class RepeatedRun(Confidential):
     """One run again: its promise, its centers (data units), and the nearest of them for each record. Curator only."""
 
@@ -457,7 +469,7 @@ def unpacked(text: str, box: Box) -> Centers:
     return np.ascontiguousarray(box.from_unit(unit))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Packaged:
     """The runs that are part of the package."""
 

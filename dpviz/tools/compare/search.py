@@ -28,13 +28,12 @@ which no statement rests.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain
 
 import numpy as np
 
-from dpviz.core import Confidential, friendly
+from dpviz.core import Confidential, friendly, immutable, immutable_value
 from dpviz.stories.panel import TWICE, beside, ceiled, number
 from dpviz.tools.compare.runs import Row, Rows, TrialPart, referenced
 from dpviz.tools.trials import OK
@@ -68,7 +67,7 @@ REASONING = (
 Outcomes = Mapping[float, Sequence[bool]]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Support:
     """Evidence from the runs about the smallest value that reaches the aim.
 
@@ -157,7 +156,7 @@ def next_value(
     return next((float(values[i]) for i in (*turns[first:], *turns[:first]) if i is not None), None)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Bets:
     """The stakes on each value's runs, as logarithms, and the ends of the interval that follow from them."""
 
@@ -197,7 +196,7 @@ class _Bets:
         return first if first < len(self.pooled) else None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class CostSearch:
     """Search for the first of `values` at which a run costs at most `limit` times the cost without privacy."""
 
@@ -251,7 +250,7 @@ class CostSearch:
         return TrialPart(entry, epsilon, self.n_clusters, self.start_seed, first, BATCH, n, people)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Searched(Confidential):
     """State of a search: its parts so far, in order, and the evidence for each finished entry."""
 
@@ -331,7 +330,7 @@ def searched(search: CostSearch, start: Rows, cache: Mapping[TrialPart, Sequence
     return Searched(tuple(parts), supports, rows, so_far, n_rounds)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Least:
     """The smallest ε, or the fewest people, at which one method is estimated to keep the limit."""
 
@@ -370,7 +369,7 @@ class Least:
         return f"{self.n_kept} of {self.n_there}"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Recommendation:
     """Recommendation: the proved method that needs least for the limit, and the runner-up. Curator only."""
 

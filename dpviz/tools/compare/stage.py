@@ -7,14 +7,24 @@ of the records is known.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpviz.core import Adjacency, Centers, Confidential, FloatArray, Guarantee, Points, attacker_odds
+from dpviz.core import (
+    Adjacency,
+    Centers,
+    Confidential,
+    FloatArray,
+    Guarantee,
+    Points,
+    attacker_odds,
+    immutable,
+    immutable_value,
+)
 from dpviz.plots import Audience
 from dpviz.stories.label import ceiled_two
 from dpviz.stories.panel import WHOLE_LIMIT, Sentence, limit, number, times
@@ -48,7 +58,7 @@ ASKED = (
 UNPROVED, NO_LIMIT = "not proved", "no limit known"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Smallest:
     """Smallest ε from which on half of a method's runs keep a cost, with the interval that the runs support.
 
@@ -101,7 +111,7 @@ def median_interval(costs: FloatArray) -> tuple[float, float]:
     return float(costs[rank - 1]), float(costs[n - rank])
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Promise:
     """Promise at each ε of the stage, whatever the records. Public."""
 
@@ -139,7 +149,7 @@ def promise(guarantees: Sequence[Guarantee | None], adjacency: str, *, bounds_pu
 Stop: TypeAlias = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MethodMap(Confidential):
     """One method: its map and number at each of E values of ε, and its line in the chart."""
 
@@ -164,7 +174,7 @@ class MethodMap(Confidential):
         return replace(self, centers=centers, nonprivate_costs=(), nonprivate_line=(), nonprivate_smallest=None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CompareStage(Confidential):
     """The whole stage at each of E values of ε."""
 

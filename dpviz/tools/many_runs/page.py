@@ -5,11 +5,10 @@ The background process computes all runs; the browser plays them.
 
 import dataclasses
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
-from dpviz.core import Confidential, Knob, Points, friendly, unit_records
+from dpviz.core import Confidential, Knob, Points, friendly, immutable, unit_records
 from dpviz.stories import View
 from dpviz.stories import outcomes as story
 from dpviz.stories.outcomes import Outcome
@@ -58,7 +57,7 @@ _BEYOND = "dpviz:outcomes-beyond"
 Describe = Callable[[float], RunRequest]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Backdrop(Confidential):
     """Marks behind the runs, in box units: public inputs, and the exact result."""
 

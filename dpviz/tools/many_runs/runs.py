@@ -24,6 +24,8 @@ from dpviz.core import (
     Release,
     Step,
     frozen,
+    immutable,
+    immutable_value,
     unit_records,
 )
 from dpviz.methods import ALGORITHMS, run_class
@@ -44,7 +46,7 @@ from dpviz.stories.view import MARGIN, View, Words, project
 SEEDS = ("noise", "start", "both")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Draws:
     """Runs with numbers `first` to `first` + `count` - 1, and the seeds that differ between them."""
 
@@ -236,7 +238,7 @@ SAME_NOISE = "The same random numbers at every ε."
 HIGHEST = 1e6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class State(Confidential):
     """A run at one budget: its release in box units, and the clusters of the sampled records."""
 

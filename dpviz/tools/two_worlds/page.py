@@ -5,13 +5,13 @@ The runs are made in the background; finished answers are cached in the session.
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
 from dpviz.attacks import HeldOutScore, held_out_score
-from dpviz.core import Event, Guarantee, Knob, Points
+from dpviz.core import Event, Guarantee, Knob, Points, immutable
 from dpviz.plots import Scene
 from dpviz.stories import View
 from dpviz.stories.label import person_words
@@ -84,7 +84,7 @@ _CACHE = f"{asking.OF_RECORDS}:worlds"
 _STOPPED = "dpviz:worlds-stopped"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class WorldsTab:
     """The differences between the methods' tabs."""
 
@@ -228,7 +228,7 @@ def _worlds(frame: PageFrame, tab: WorldsTab, change: Change, noise: Noise, view
     follow_click(frame, live(scene, key="worlds", height=HEIGHT), "worlds")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class WorldsAnswer:
     """The clouds of the finished runs, and after all runs the score."""
 

@@ -28,6 +28,8 @@ from dpviz.core import (
     Guarantee,
     Points,
     attacker_odds,
+    immutable,
+    immutable_value,
 )
 from dpviz.methods import ALGORITHMS, CATALOGUE
 from dpviz.plots import MEMBERS, SECRET, Audience, Axis, Kind, Layer, Scene, always
@@ -63,7 +65,7 @@ class DistanceParams(Protocol):
         """Treatment of draws outside the box."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Change:
     """The difference between the two worlds; places are data units. Hashable, as a part of a job's key."""
 
@@ -85,7 +87,7 @@ class Change:
         return first, second
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Neighbors(Confidential):
     """Two data sets that differ in one record. Curator only."""
 
@@ -100,7 +102,7 @@ class Neighbors(Confidential):
         return np.asarray(self.nonprivate_spots[-1] - self.nonprivate_spots[0])
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Limit:
     """Maximum percentage of right guesses, and whether it is proved."""
 
@@ -257,7 +259,7 @@ def laplace_limit(epsilon: float, distance: float, d: int) -> float:
     return 100.0 * float(two_point_success(laplace_total_variation(epsilon, distance, d)))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Odds:
     """Bounds on a guess between two worlds."""
 

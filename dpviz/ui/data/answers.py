@@ -10,12 +10,13 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, TypedDict
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from dpviz.core import immutable_value
 from dpviz.data import Choices, Table, TableError, TableFormat
 from dpviz.data.files import READ_OFF
 from dpviz.data.table import DATA, EACH, MOST_FEATURES, MOST_NAME, SAME
@@ -64,7 +65,7 @@ def _cells(text: str) -> list[str]:
         return []
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class FormField:
     """A field of `Choices`, which checks its values: its question in the form, and its part of a link.
 

@@ -8,7 +8,7 @@ person chooses one.
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -16,7 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz import assets
-from dpviz.core import Box
+from dpviz.core import Box, immutable_value
 from dpviz.data import Choices, Clipping, Dataset, Scaling, Table
 from dpviz.data.files import date_of, day_of
 from dpviz.data.geography import TURN, map_of
@@ -39,7 +39,7 @@ LARGEST = 1e300
 COMPARED = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class KnownRange:
     """A range that is public without any record, and the columns' names that suggest it."""
 
@@ -193,7 +193,7 @@ def _shared_decimal(table: Table, features: Sequence[str]) -> str:
     return COMMA if features and all(table.decimal(name) == COMMA for name in features) else POINT
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _Bound:
     """Reader and writer of one column's bounds."""
 

@@ -8,14 +8,14 @@ never shared between sessions.
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any
 
 import numpy as np
 import streamlit as st
 from annotated_types import Ge, Le, Len, Lt
 
-from dpviz.core import Box, Confidential, FloatArray, Knob, KnobError, Labels, ReadOnly
+from dpviz.core import Box, Confidential, FloatArray, Knob, KnobError, Labels, ReadOnly, immutable
 from dpviz.data import Dataset
 from dpviz.ui import controls
 from dpviz.ui.state import Index, Number, Pairs, read_message
@@ -52,7 +52,7 @@ START = Knob(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class DrawnPoints(ReadOnly, Confidential):
     """The points as they are: places (n, 2) in box units, and the class of each."""
 
@@ -65,7 +65,7 @@ class DrawnPoints(ReadOnly, Confidential):
         return hashlib.sha256(self.places.tobytes() + self.classes.tobytes()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Drawing:
     """A session's drawing: the sheet, those before it, and the number of the browser's last edit."""
 

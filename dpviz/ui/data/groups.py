@@ -1,11 +1,10 @@
 """The origin of a number of clusters (known groups, a private curve, a link, a hand, none yet), and clusters' names."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
-from dpviz.core import Centers, Knob
+from dpviz.core import Centers, Knob, immutable_value
 from dpviz.stories import Words
 from dpviz.stories.panel import ceiled
 from dpviz.stories.profiles import LONGEST_NAME, NamedPlace, Profile, carried, shortened
@@ -22,7 +21,7 @@ _all_names = state.session_value("dpviz:cluster-names", dict[tuple[object, ...],
 _FROM_CURVE, _OF = "dpviz:k-taken", "dpviz:k-of"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class _CurveChoice:
     """A k that was read off a private curve, and the source of the curve."""
 

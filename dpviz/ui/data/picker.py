@@ -2,14 +2,14 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.core import Confidential, Knob
+from dpviz.core import Confidential, Knob, immutable, immutable_value
 from dpviz.core.knobs import Value
 from dpviz.data import DATASETS, Choices, Clipping, Dataset, SizeLimits, data_knobs, known_groups, load, size_limits
 from dpviz.data.cards import cards, title
@@ -39,7 +39,7 @@ _SAID = "dpviz:data-replaced"
 _TIMES_OPENED = "dpviz:gallery-opened"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Source(Confidential):
     """A data set with the scalars that it follows from."""
 
@@ -96,7 +96,7 @@ class Source(Confidential):
         return replace(self, dataset=empty, key=(*self.key, "no records"), nonprivate_clipping=None)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class DataCatalog:
     """Sets with a size and knobs, by name: the gallery, or the sets that one page has in addition."""
 

@@ -5,14 +5,14 @@ the page to itself. With a picture, the form is behind a button. Questions about
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.core import Confidential
+from dpviz.core import Confidential, immutable
 from dpviz.data import (
     MAX_BYTES,
     MAX_COLUMNS,
@@ -84,7 +84,7 @@ _UPLOADER = "upload:file"
 _READ = "dpviz:read-file"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Described(Confidential):
     """A data set out of a file, the scalars it follows from, and the file's fingerprint."""
 

@@ -3,9 +3,9 @@
 import dataclasses
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from dpviz.core import immutable, immutable_value
 from dpviz.data import DATASETS, Choices, data_knobs
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
@@ -27,7 +27,7 @@ PUBLIC = "What the public sees."
 BUDGETS = ("epsilon", "compare_at")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ExportRequest:
     """The format of a file, and the state of the picture in the browser."""
 
@@ -37,7 +37,7 @@ class ExportRequest:
     dark: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class File:
     """A file to be saved; `raster` is True if the browser turns the SVG into pixels first."""
 
@@ -70,7 +70,7 @@ def named(screen: OnScreen, page: str, epsilon: float | None = None) -> str:
     return "_".join(["dpviz", *(re.sub(r"[^a-z0-9_.-]+", "-", part.lower()) for part in parts if part)])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Picture:
     """The picture of a request, with one method for the text of each format."""
 

@@ -8,9 +8,10 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn
 
+from dpviz.core import immutable_value
 from dpviz.data import Choices
 from dpviz.methods import CATALOGUE
 from dpviz.tools.release import ReleaseLedger, ReleaseLedgerError, read_release_ledger, write_release_ledger
@@ -38,7 +39,7 @@ class SettingsError(ValueError):
     """Error for a file without settings; the message names the value, the allowed values, and the way out."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ScrubberStep:
     """The step on the scrubber, and the layers that were off."""
 
@@ -47,7 +48,7 @@ class ScrubberStep:
     layers_off: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Settings:
     """A page and its parameters as a link has them, with the step and the hashes of its pictures."""
 

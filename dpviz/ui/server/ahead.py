@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 import streamlit as st
@@ -28,6 +27,7 @@ from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from dpviz.core import immutable
 from dpviz.ui.asking import Work
 from dpviz.ui.live import wrap
 
@@ -37,7 +37,7 @@ Picture = tuple[str, bytes]
 Draw = Callable[[float], Iterator[Picture]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Bands:
     """Source of the bands at the values of the slider.
 

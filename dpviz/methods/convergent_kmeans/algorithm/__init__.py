@@ -23,7 +23,7 @@ post-processing. The rest goes to the one iteration.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from dpviz.core import (
     check_params,
     collect,
     frozen,
+    immutable,
     knob,
     parameter,
     whole,
@@ -86,7 +87,7 @@ __all__ = ["PAPER", "TITLE", "Params", "Step", "ZonesRelease", "fit", "sample_in
 Step = ZoneStep
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params:
     """Parameters, all public."""
 
@@ -159,7 +160,7 @@ class Params:
             )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class ZonesRelease(CentersRelease):
     """Centers, and the zones published on the way. Zones are in box units: the box is [0, 1]^d.
 

@@ -5,13 +5,12 @@ budget repeats the same draws, so those of a `PublicGenerator` are cached, and n
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-from dpviz.core import FloatArray, ReadOnly
+from dpviz.core import FloatArray, ReadOnly, immutable
 from dpviz.mechanisms import PublicGenerator, SecretGenerator
 from dpviz.solvers import ZoneDraw, controller_angle, draws_ahead, tosses, zone_offset
 
@@ -62,7 +61,7 @@ class SecretSource(NamedTuple):
         return self.rng
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Chance:
     """The draws of one iteration."""
 
@@ -76,7 +75,7 @@ class Chance:
     draw: ZoneDraw
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Tosses(ReadOnly):
     """The draws of m iterations before their distributions are integrated."""
 

@@ -1,13 +1,13 @@
 """One iteration of convergent k-means, for all clusters at once: stand, aim, draw. See `convergent_kmeans`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
 from dpviz.baselines._lloyd_family import noisy_sums
-from dpviz.core import Adjacency, BoolArray, Centers, Counts, Event, FloatArray, Labels, Step, frozen
+from dpviz.core import Adjacency, BoolArray, Centers, Counts, Event, FloatArray, Labels, Step, frozen, immutable
 from dpviz.mechanisms import laplace
 from dpviz.methods.convergent_kmeans.algorithm.lookahead import Chance
 from dpviz.solvers import (
@@ -27,7 +27,7 @@ from dpviz.solvers.noisy_lloyd import LloydProblem, cell_pass
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ZonesProblem:
     """Everything that stays the same over the iterations."""
 
@@ -49,7 +49,7 @@ class ZonesProblem:
     seeded: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class ZoneStep(Step):
     """One iteration. All fields are curator only. Arrays have one row per cluster, in box units [0, 1]^d."""
 

@@ -40,7 +40,6 @@ Besides the interval size, repaired mode differs from the paper as follows.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -54,6 +53,7 @@ from dpviz.core import (
     Result,
     check_params,
     collect,
+    immutable,
     knob,
     parameter,
     whole,
@@ -139,7 +139,7 @@ __all__ = [
 Step = DpmStep
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params:
     """Parameters, all public."""
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from dpviz.core import (
     Points,
     ReadOnly,
     algebra,
+    immutable,
     unit_projected,
 )
 from dpviz.mechanisms import gaussian
@@ -42,7 +42,7 @@ MOST_BALL = 0.1
 Indices = IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class SplitTree(ReadOnly):
     """The released tree of m nodes, the root first; places in data units. Every number in it was paid for.
 
@@ -96,7 +96,7 @@ class SplitTree(ReadOnly):
         return self.centers[nodes]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class TreeRelease(CentersRelease):
     """Centers in data units with their noisy counts, their tree, and the amount of noise in them."""
 
@@ -108,7 +108,7 @@ class TreeRelease(CentersRelease):
     interval_sizes: FloatArray  # (d,) data units
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CentersStep(DpmStep):
     """The averages of the leaves, in data units. Curator only."""
 

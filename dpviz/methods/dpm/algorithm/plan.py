@@ -28,7 +28,7 @@ each axis, and removing it shifts the gaps of one axis against the gaps of anoth
 """
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import lru_cache
 
 import numpy as np
@@ -36,7 +36,19 @@ import scipy
 from numpy.typing import ArrayLike
 
 from dpviz.accounting import LaplaceEvent, PureEvent, Purpose
-from dpviz.core import Box, Budget, Confidential, Event, FloatArray, Points, ReadOnly, frozen, functions
+from dpviz.core import (
+    Box,
+    Budget,
+    Confidential,
+    Event,
+    FloatArray,
+    Points,
+    ReadOnly,
+    frozen,
+    functions,
+    immutable,
+    immutable_value,
+)
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.records import RESOLUTION, HeldRecords, Places, TreeRecords
 
@@ -71,7 +83,7 @@ LEAST_RECORDS = 1000.0
 SHARE_ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Shares:
     """Shares of epsilon, which add up to 1."""
 
@@ -106,7 +118,7 @@ FEW, MANY = 1e4, 1e5
 WIDE = 7
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Plan:
     """Budgets of a run, fixed before the first split. All public: it follows from parameters and released counts."""
 
@@ -304,7 +316,7 @@ MAX_AXES = 16
 SIZE_SHARE = 0.1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Interval(ReadOnly, Confidential):
     """A chosen interval size, and for the curator how it was chosen."""
 

@@ -16,13 +16,24 @@ import itertools
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import IO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.core import BoolArray, Box, FloatArray, IntArray, Labels, Points, as_points, compiled, frozen
+from dpviz.core import (
+    BoolArray,
+    Box,
+    FloatArray,
+    IntArray,
+    Labels,
+    Points,
+    as_points,
+    compiled,
+    frozen,
+    immutable,
+    immutable_value,
+)
 from dpviz.data import Chunks, as_chunks
 
 # Places along an axis. One place is a millionth of the finest interval.
@@ -38,7 +49,7 @@ Bins: TypeAlias = NDArray[np.uint16]  # (d, n)
 Indices: TypeAlias = IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class SplitCandidates:
     """Possible split positions of an axis: middles of intervals of `fractions`, as many as fit, at least one."""
 
@@ -233,7 +244,7 @@ SUMMED = 16_384
 Counted = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Cut:
     """A node that was cut in two: records up to `last_bin` along `axis` go to the first of its children."""
 

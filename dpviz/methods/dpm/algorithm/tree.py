@@ -23,7 +23,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.accounting import LaplaceEvent, ParallelEvent, PureEvent, Purpose
-from dpviz.core import BoolArray, Confidential, Counts, Event, FloatArray, IntArray, Step, frozen
+from dpviz.core import (
+    BoolArray,
+    Confidential,
+    Counts,
+    Event,
+    FloatArray,
+    IntArray,
+    Step,
+    frozen,
+    immutable,
+    immutable_value,
+)
 from dpviz.core.compiled import compiled
 from dpviz.mechanisms import exponential, exponential_probabilities, laplace
 from dpviz.methods.dpm.algorithm.plan import CLEAN_GAP, FIRST_GAP, Interval, Plan, count_event
@@ -191,7 +202,7 @@ OUTCOMES = {  # (whether the left side is too small, whether the right one is)
 }
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Weights:
     """Weights of the scores, and the calibration, which determines the count that scales their noise."""
 
@@ -223,7 +234,7 @@ class DpmStep(Step):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class PlanStep(DpmStep):
     """Before the first split: budgets, and the size of the split intervals."""
 
@@ -234,7 +245,7 @@ class PlanStep(DpmStep):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class SplitTrace(Confidential):
     """One subset and its tried split. Places are in box units [0, 1]. Curator only."""
 
@@ -309,7 +320,7 @@ class SplitTrace(Confidential):
         return law.reshape(self.exists.shape)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class LevelStep(DpmStep):
     """The splits tried at one level of the tree, in parallel: the subsets are disjoint."""
 
@@ -522,7 +533,7 @@ def _possible(tree: Growth, nodes: list[Node], weights: Weights) -> BoolArray:
     return frozen(np.asarray((places >= first) & (places < last)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Candidates(Confidential):
     """Statistics at every candidate of a level's subsets: (nodes, d, s). Private except for `exists`."""
 

@@ -15,7 +15,6 @@ uses the smallest noise that the same release needs, under either adjacency.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -36,6 +35,8 @@ from dpviz.core import (
     check_arguments,
     check_params,
     frozen,
+    immutable,
+    immutable_value,
     knob,
     unit_records,
 )
@@ -92,7 +93,7 @@ __all__ = [
 Step = MorseStep
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Params:
     """Parameters, all public."""
 
@@ -175,7 +176,7 @@ class Params:
         return Adjacency.REPLACE if replaced else Adjacency.ADD_REMOVE
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class MorseRelease(CentersRelease):
     """A private mixture; its landscape, hierarchy and labels are functions of it.
 

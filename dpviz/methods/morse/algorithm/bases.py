@@ -10,13 +10,12 @@ Without noise both are equal.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, PureEvent, Purpose
-from dpviz.core import BoolArray, Centers, Counts, Event, FloatArray, Labels, Points, Step, algebra
+from dpviz.core import BoolArray, Centers, Counts, Event, FloatArray, Labels, Points, Step, algebra, immutable
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.methods.morse.algorithm.budget import (
     MorseScheme,
@@ -58,7 +57,7 @@ HELP_SCALES = 8.0
 HELP_OFFSET = 0.8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MorseStep(Step):
     """One pass over the records. All fields are curator only. Everything is in [-1, 1]^D."""
 
@@ -88,7 +87,7 @@ class MorseStep(Step):
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Start:
     """A public start, and the generator of the loop."""
 
@@ -96,7 +95,7 @@ class Start:
     rng: np.random.Generator
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class MixtureEstimate:
     """A mixture from noisy moments."""
 

@@ -13,10 +13,9 @@ when the record changes cluster and D(2D-1) when it stays (diagonal entries move
 """
 
 import math
-from dataclasses import dataclass
 
 from dpviz.accounting import gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho, zcdp_rho_for
-from dpviz.core import Account, Adjacency, Budget, Claim, Event, Guarantee
+from dpviz.core import Account, Adjacency, Budget, Claim, Event, Guarantee, immutable_value
 from dpviz.mechanisms import CHOICES_CAVEAT, SUMS_CAVEAT
 from dpviz.solvers import moment_length
 
@@ -47,7 +46,7 @@ BY_RHO = "zCDP of every step, added up"
 PUBLIC_N_CAVEAT = "Changing one record keeps the number of records, so it counts as public."
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class MorseScheme:
     """The parameters of calibration, all public."""
 

@@ -12,12 +12,23 @@ counts, sums and raw second moments once, as in `budget`.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, PureEvent, Purpose, gaussian_sigma, zcdp_rho_for
-from dpviz.core import Adjacency, Budget, Centers, Event, FloatArray, Labels, Points, algebra, squared_distances
+from dpviz.core import (
+    Adjacency,
+    Budget,
+    Centers,
+    Event,
+    FloatArray,
+    Labels,
+    Points,
+    algebra,
+    immutable,
+    immutable_value,
+    squared_distances,
+)
 from dpviz.mechanisms import exponential, gaussian, laplace
 from dpviz.methods.morse.algorithm.bases import MorseStep, Start, estimate, mixture_step
 from dpviz.solvers import Mixture, assign, features, label_moments, moment_length
@@ -38,7 +49,7 @@ OPEN_SCALES = 4.0
 SWAP_ROWS = 2048
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class CubeBudget:
     """Costs of the three parts, fixed before the run."""
 
@@ -54,7 +65,7 @@ class CubeBudget:
     adjacency: Adjacency
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Cubes:
     low: FloatArray  # (c, D)
     high: FloatArray  # (c, D)

@@ -17,7 +17,6 @@ records further apart, so every bound in terms of their distance still holds.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from dpviz.core import (
     ceiled,
     check_params,
     collect,
+    immutable,
     knob,
     parameter,
 )
@@ -71,7 +71,7 @@ POST_CAVEATS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params:
     """Parameters, all public."""
 
@@ -119,7 +119,7 @@ class Params:
         check_params(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Step(CoreStep):
     """The one step, with each person's move. Only person i knows row i."""
 

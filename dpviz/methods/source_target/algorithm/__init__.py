@@ -16,7 +16,7 @@ selection, which is slower; `sanitize` and `select` are these two parts alone.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, replace
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from dpviz.core import (
     check_params,
     collect,
     frozen,
+    immutable,
     knob,
     parameter,
     quoted,
@@ -86,7 +87,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Params:
     """Public parameters. Give exactly one of `epsilon` and `rho`. Infinity means no noise.
 
@@ -176,7 +177,7 @@ class Params:
             raise ValueError("delta was None, but Gaussian noise with epsilon needs one. Give delta, rho, or Laplace.")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class SourceTargetRelease(CentersRelease):
     """S' and the targets chosen beside it.
 
@@ -194,12 +195,12 @@ class SourceTargetRelease(CentersRelease):
     threshold: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class SourceTargetStep(CoreStep):
     """One of the two steps. Curator only."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@immutable(kw_only=True)
 class SanitizeStep(SourceTargetStep):
     """Steps from S to S'. `released_*`, `origins`, and public fields may be published; the rest is curator only.
 
@@ -252,7 +253,7 @@ class SanitizeStep(SourceTargetStep):
         return len(self.core.representatives)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class SelectStep(SourceTargetStep):
     """From S' to T_k."""
 
@@ -263,7 +264,7 @@ class SelectStep(SourceTargetStep):
 Step = SourceTargetStep
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Problem:
     """Input of both methods, with points in diameters of the ball."""
 

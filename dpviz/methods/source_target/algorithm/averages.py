@@ -6,7 +6,7 @@ Everything is in the unit of the public ball: |s| <= 1/2. Curator only.
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,6 +22,7 @@ from dpviz.core import (
     Points,
     as_points,
     frozen,
+    immutable,
     squared_norms,
     unit_projected,
 )
@@ -46,7 +47,7 @@ CACHED_ROWS = 16_384
 REMEMBERED = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class UsedRecords(Confidential):
     """Records as both methods use them, read-only. Curator only."""
 
@@ -56,7 +57,7 @@ class UsedRecords(Confidential):
     nonprivate_points: Points
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class NearestMeans(Confidential):
     """Averages of NAS. Curator only."""
 
@@ -68,7 +69,7 @@ class NearestMeans(Confidential):
     nonprivate_neighbors: Labels
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class CellSums(Confidential):
     """Averages of NNA. Curator only."""
 

@@ -9,10 +9,10 @@ Records are in the public ball, scaled to diameter 1: |s| <= 1/2. Neighbors add 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, Purpose, gaussian_sigma, gdp_epsilon, zcdp_rho_for
-from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee
+from dpviz.core import Adjacency, Budget, Claim, Event, Guarantee, immutable_value
 from dpviz.mechanisms import SUMS_CAVEAT
 
 PAPER = "Schnapp & Sabato, Differentially Private Source-Target Clustering"
@@ -43,7 +43,7 @@ THRESHOLD_CAVEAT = "The paper gives no threshold for zCDP; ours is 1 + σ√(2 l
 INFINITE_CAVEAT = "Without noise exact averages of records are released: nothing is private."
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class SourceTargetScheme:
     """Public properties of a run that determine its calibration."""
 

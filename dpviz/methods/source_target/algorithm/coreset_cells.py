@@ -3,18 +3,17 @@
 Friedman, Bentley & Finkel's k-d tree; Schnapp & Sabato, section 6 and appendix B. No record is looked at.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from dpviz.core import BoolArray, Counts, Labels, Points, ReadOnly
+from dpviz.core import BoolArray, Counts, Labels, Points, ReadOnly, immutable
 
 # Coresets that are kept, because the same targets return at every value of the privacy slider.
 REMEMBERED = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Coreset(ReadOnly):
     """Targets that represent all targets. Public."""
 

@@ -5,14 +5,14 @@ Runs are requested piece by piece, cached in the session, and stopped by one cli
 
 import time
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpviz.core import Confidential, FoundClusters, Guarantee, Knob
+from dpviz.core import Confidential, FoundClusters, Guarantee, Knob, immutable
 from dpviz.mechanisms import FROM_DATA
 from dpviz.runs import honest
 from dpviz.stories.label import CURATOR, NOBODY, Contents, box_words, label_of, protected
@@ -167,7 +167,7 @@ def follow_read_at(question: CompareQuestion, message: object) -> float:
     return stage_slider(AT, message, values=question.epsilons, note=lambda _: "")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class Gathered(Confidential):
     """The finished rows, by their entry."""
 

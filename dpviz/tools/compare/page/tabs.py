@@ -1,13 +1,13 @@
 """Tabs under Compare's picture: the smallest ε and the fewest people for a cost, and k from a private curve."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import streamlit as st
 
 from dpviz.accounting import spent_epsilon
 from dpviz.baselines.k_curve import KCurve, private_curve
-from dpviz.core import Adjacency, Knob
+from dpviz.core import Adjacency, Knob, immutable
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
 from dpviz.stories.panel import ceiled, number
 from dpviz.tools.compare import search as compare_search
@@ -165,7 +165,7 @@ def _standings(frame: PageFrame, question: CompareQuestion, rows: Rows) -> dict[
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@immutable
 class _Curve:
     """One private curve of cost against k."""
 

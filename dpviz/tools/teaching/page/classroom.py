@@ -34,6 +34,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from dpviz.assets import page_script, text
+from dpviz.core import immutable_value
 from dpviz.plots import pack
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page.quiz import QUESTIONS, QuizQuestion
@@ -79,7 +80,7 @@ NO_ANSWER = "This is not an answer to a question of the class. Load the page aga
 BEFORE, AFTER = "before", "after"
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Asked:
     """A question of a step; `solve` returns the number of the right choice, from 0, and the reason in HTML."""
 
@@ -90,7 +91,7 @@ class Asked:
     solve: Callable[[], tuple[int, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ClassStep:
     """Activity of everyone at the same time: a chapter with its question, or the quiz."""
 

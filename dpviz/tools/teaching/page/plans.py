@@ -3,7 +3,6 @@
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
 from urllib.parse import parse_qsl
@@ -12,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dpviz.assets import text
-from dpviz.core import Knob, attacker_odds
+from dpviz.core import Knob, attacker_odds, immutable_value
 from dpviz.mechanisms import estimated_share, perturbation_area
 from dpviz.methods import CATALOGUE
 from dpviz.plots import svg
@@ -29,7 +28,7 @@ from dpviz.ui.live import wrap
 from dpviz.ui.server.served import served
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class TeachLink:
     """A link that sets the controls; `shows` is a sentence that the page then contains, word for word."""
 
@@ -45,7 +44,7 @@ class TeachLink:
         return "?".join(filter(None, (page, "&".join(f"{name}={value}" for name, value in found.items()))))
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class ClassPart:
     """A part of a class: its duration, activity and links, words for the teacher, and its screens."""
 
@@ -58,7 +57,7 @@ class ClassPart:
     phones: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class WrongIdea:
     """A mistake that students make, the correct statement, and the picture that shows it."""
 
@@ -67,7 +66,7 @@ class WrongIdea:
     link: TeachLink
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class Exercise:
     """A task and its solution; `value` is the number in the solution, in all digits, "nan" if a page shows it."""
 

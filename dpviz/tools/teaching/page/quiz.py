@@ -3,13 +3,12 @@
 import math
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
 
 from dpviz.assets import text
-from dpviz.core import attacker_odds
+from dpviz.core import attacker_odds, immutable_value
 from dpviz.mechanisms import truth_probability
 from dpviz.stories.label import factor_words
 from dpviz.stories.method import LEARN, Page
@@ -26,7 +25,7 @@ COIN = math.log(3.0)
 SPENT = (0.4, 0.6)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable_value
 class QuizQuestion:
     """A question; `right` counts `choices` from 0. `link` is (words, address) of the picture that shows the answer."""
 
