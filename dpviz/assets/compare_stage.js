@@ -132,7 +132,7 @@ class CompareStage {
     this.drawn = drawn;
     this.input.max = this.docked.max = String(this.data.epsilons.length - 1);
     if (!isSame) this.fill();
-    this.moves.follow(this.data);
+    this.moves.follow({ ...this.data, values: this.data.epsilons });
     if (isSame) this.show();
     else this.layOut();
     setQuery(this.data.query);

@@ -1,7 +1,10 @@
 // The page's address: the knobs of what is on screen and the step, so that a link brings it back.
 
 export const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
+const PARAM_MS = 100; // until a second move of a slider is in the address
 const FRAME = "frame"; // of the scrubber, counted from 1
+// Whether the page on screen has an address of its own, and the write that waits.
+const state = { hasQuery: false, wrote: -Infinity, timer: 0 };
 
 /** @typedef {{session?: string, query?: string | null}} Session who answers, and the query of what is on screen; null: no address */
 
@@ -48,11 +51,34 @@ export function linkedFrame() {
  *  the address as it is.
  *  @param {string | null} query @param {number | null} step */
 export function setQuery(query, step = null) {
+  state.hasQuery = query !== null;
   if (query === null) return;
   // Streamlit writes `embed` itself.
   const kept = [...new URLSearchParams(location.search)].filter(([name]) => name.startsWith("embed"));
   if (step !== null) kept.unshift([FRAME, String(step + 1)]);
   const pairs = [query, ...kept.map(([name, value]) => `${name}=${encodeURIComponent(value)}`)].filter(Boolean);
-  const search = pairs.length ? `?${pairs.join("&")}` : "";
+  setSearch(pairs.length ? `?${pairs.join("&")}` : "");
+}
+
+/** @param {string} search */
+function setSearch(search) {
   if (location.search !== search) history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
+}
+
+/** Put one moved knob into the address before the page answers: a reader who leaves at once finds the move there.
+ *  @param {string} name @param {string} text */
+export function setParamSoon(name, text) {
+  cancelParam();
+  state.timer = setTimeout(() => {
+    if (!state.hasQuery) return;
+    const params = new URLSearchParams(location.search);
+    params.set(name, text);
+    state.wrote = performance.now();
+    setSearch(`?${params}`);
+  }, PARAM_MS - (performance.now() - state.wrote));
+}
+
+/** Drop the write that waits: the address is that of a different page from now on. */
+export function cancelParam() {
+  clearTimeout(state.timer);
 }

@@ -5,6 +5,7 @@
 //                        an answer, at most AHEAD_MS
 //   dpviz:moved          [index, number]: when the page shall follow
 
+import { cancelParam, setParamSoon } from "./live_address.js";
 import { isPageBusy } from "./elements.js";
 import { tell } from "./kit.js";
 
@@ -14,9 +15,14 @@ const AHEAD_MS = 600; // how long the page waits for a picture that comes ahead 
 const SETTLE_MS = 300; // of the picture, before the page follows one that came ahead: its rerun would hold the next up
 const LEAVE_MS = 2500; // how long a link waits for the page
 const PATIENCE = 5; // such rests, while a button is held down
+const AGAIN_MS = 800; // until a page at rest hears a move again: Streamlit drops one that comes with another part's message
+const AGAIN = 5; // such messages
+const CARRIED_MS = 60_000; // how long a move waits for a page with its slider
 const pointer = { watched: false, pressed: false };
 const all = /** @type {Set<Moves>} */ (new Set());
 const held = { link: /** @type {HTMLElement | null} */ (null), opens: false };
+// Moves that the page of before has not answered, by the slider's key.
+const carried = /** @type {Map<string, { value: number, until: number }>} */ (new Map());
 
 /** A rerun between press and release takes the click away from the button below. */
 function watchPointer() {
@@ -26,7 +32,7 @@ function watchPointer() {
     document.addEventListener(type, () => { pointer.pressed = type === "pointerdown"; }, { capture: true });
   }
   document.addEventListener("click", holdLink, { capture: true });
-  window.addEventListener("popstate", () => { for (const moves of all) moves.rest(); }, { capture: true });
+  window.addEventListener("popstate", () => { for (const moves of all) moves.carry(); }, { capture: true });
 }
 
 /** Follow a link once the page has followed the last move. The message of a page that is left would lead back to it. @param {MouseEvent} event */
@@ -60,6 +66,7 @@ export class Moves {
     this.input = input;
     this.show = show;
     this.key = "";
+    /** @type {number[]} */ this.values = [];
     /** @type {number | null} */ this.last = null; // number of the last move, answered when the page's data carry it
     this.told = 0; // number of the last move that the page knows of
     this.lastSent = 0;
@@ -80,12 +87,35 @@ export class Moves {
     return Number(this.input.value);
   }
 
-  /** Take over the page's data: its value counts once it has followed the last move. @param {{ key?: string, index: number, move: number | null }} data */
-  follow({ key = "", index, move }) {
-    this.key = key;
+  /**
+   * Take over the page's data: its value counts once it has followed the last move.
+   * @param {{ key?: string, index: number, move: number | null, values?: number[] }} data
+   */
+  follow({ key = "", index, move, values = [] }) {
+    const isFirst = this.values.length === 0;
+    Object.assign(this, { key, values });
     const isLast = this.last === null || move === this.last;
     if (isLast || move === this.told) this.isAnswered = true;
+    if (isLast && this.last !== null) carried.delete(key);
     if (isLast && !this.dragging && this.index !== index) this.input.value = String(index);
+    if (isFirst) this.takeCarried();
+  }
+
+  /** Take a move to the next page with this slider. A message of the page that is left would lead back to it. */
+  carry() {
+    const value = this.values[this.index];
+    if (this.key && value !== undefined && (this.isUnsent || !this.isAnswered)) carried.set(this.key, { value, until: Date.now() + CARRIED_MS });
+    this.rest();
+  }
+
+  /** Repeat the move that another page did not answer, once this page is drawn. A page can be built twice until it answers. */
+  takeCarried() {
+    const move = carried.get(this.key);
+    if (!move || Date.now() > move.until || this.input.disabled) return;
+    const distances = this.values.map((value) => Math.abs(value - move.value));
+    const index = distances.indexOf(Math.min(...distances));
+    if (index === this.index) carried.delete(this.key);
+    else queueMicrotask(() => { this.goTo(index); });
   }
 
   /**
@@ -119,6 +149,7 @@ export class Moves {
     this.isUnsent = true;
     clearTimeout(this.resting);
     this.show();
+    if (this.key) setParamSoon(this.key.replace("knob:", ""), String(this.values[this.index]));
     this.announce();
     this.sendSoon();
   }
@@ -181,12 +212,24 @@ export class Moves {
     this.told = number;
     this.isUnsent = this.isAnswered = false;
     tell(this.root, "moved", [index, number]);
+    this.tellAgain(index, number);
+  }
+
+  tellAgain(/** @type {number} */ index, /** @type {number} */ number, left = AGAIN) {
+    clearTimeout(this.again);
+    if (!this.key || left === 0) return;
+    this.again = setTimeout(() => {
+      if (this.isAnswered || this.told !== number) return;
+      const isBusy = isPageBusy();
+      if (!isBusy) tell(this.root, "moved", [index, number]);
+      this.tellAgain(index, number, isBusy ? left : left - 1);
+    }, AGAIN_MS);
   }
 
   /** Send nothing more of what was moved. */
   rest() {
-    clearTimeout(this.timer);
-    clearTimeout(this.resting);
+    cancelParam();
+    for (const timer of [this.timer, this.resting, this.again]) clearTimeout(timer);
     this.pictures = null;
     this.told = this.last ?? 0;
   }

@@ -206,3 +206,33 @@ def test_a_line_that_was_cut_is_opened_again(other: Page, server: Server) -> Non
     assert other.evaluate("dpvizHeard") == 2
     assert other.evaluate("dpvizLines.filter((line) => line.readyState === WebSocket.OPEN).length") == 1
     assert "epsilon=1.5" in other.url
+
+
+def test_a_move_survives_back_and_reload_before_the_page_answers(page: Page, server: Server) -> None:
+    opened(page, server, f"epsilon=1&{QUIET}")
+    settled(page)
+    page.get_by_role("link", name="DPM", exact=True).first.click()
+    expect(page).to_have_url(re.compile("/dpm"), timeout=SLOW)
+    picture = picture_of(page)
+    settled(page)
+    press(page, picture, "ε", "ArrowRight", "ArrowRight")
+    settled(page)
+    slider = page.get_by_role("slider", name="ε").first
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    moved = re.compile(r"^ε 2,")
+    expect(slider).to_have_attribute("aria-valuetext", moved)
+    page.go_back()
+    expect(page).to_have_url(re.compile("/convergent_kmeans.*epsilon=2.0"), timeout=SLOW)
+    expect(slider).to_have_attribute("aria-valuetext", moved, timeout=SLOW)
+    settled(page)
+    page.go_forward()
+    expect(page).to_have_url(re.compile("/dpm.*epsilon=2.0"), timeout=SLOW)
+    expect(slider).to_have_attribute("aria-valuetext", moved, timeout=SLOW)
+    settled(page)
+    # A document that is left at once finds the move in its URL.
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(150)
+    page.reload()
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^ε 2\.5,"), timeout=SLOW)
