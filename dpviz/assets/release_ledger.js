@@ -24,17 +24,19 @@ export default component(() => {
   const told = new Set(); // releases, as text, that the page knows from here: it does not get a refused one again
   /** @type {() => void} */
   let tell = () => {};
+  let hasAnswered = false; // the page waits for one answer, also of a browser that keeps nothing
   const hear = (/** @type {StorageEvent} */ { key }) => { if (key === KEPT) tell(); };
   addEventListener("storage", hear); // another tab has written; this one does not answer by writing
   return {
-    update(/** @type {Given<{ releases: Release[], dropped: string[] }>} */ { data, setTriggerValue }) {
+    update(/** @type {Given<{ releases: Release[], dropped: string[], heard: boolean }>} */ { data, setTriggerValue }) {
       // Id -> rows of one person that the page counts. A release that is kept for more rows is news.
       const here = new Map(data.releases.map(({ id, rows = 1 }) => [id, rows]));
       for (const id of data.dropped) here.set(id, Infinity);
       const readNews = () => readReleases().filter(({ id, rows = 1 }) => !here.has(id) || rows > (here.get(id) ?? 0));
       tell = () => {
         const untold = readNews().filter((each) => !told.has(JSON.stringify(each))).slice(0, MOST);
-        if (!untold.length) return;
+        if (!untold.length && (data.heard || hasAnswered)) return;
+        hasAnswered = true;
         for (const each of untold) told.add(JSON.stringify(each));
         setTriggerValue("kept", { releases: untold });
       };

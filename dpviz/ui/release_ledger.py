@@ -49,10 +49,12 @@ REHEARSAL = "This is a teaching run: anyone can repeat its noise, so nothing of 
 MARK, RELEASED = "A teaching run, no release: publish none of it.", "This is your release."
 SHOWN = "The picture shows your release of these settings."
 NOTHING = "This session and this browser know of no release of these records."
+UNHEARD = "This session knows of no release of these records. This browser's list has not arrived yet."
 SAME = "Are these, or some of them, the same people?"
 ASKED = "They count here, unless you say that nobody is in both."
 SURE = "I know that nobody is in both."
 SEPARATE = "You said that other releases are about other people, so they are not counted here"
+UNREAD = "This browser kept releases that cannot be read, so the totals here may be too low."
 FORGOTTEN = "You had the list of releases forgotten: the totals here no longer count what was released before."
 BEST = "It holds where no settings were chosen after a look at an earlier release."
 UNPROVED = "Nothing is proved of this release: no limit holds for what an attacker learns from it."
@@ -87,6 +89,10 @@ class _Session:
     answers: dict[Hashable, dict[str, bool]] = field(default_factory=dict)
     # Ids of forgotten releases.
     forgotten: set[str] = field(default_factory=set)
+    # True if the browser has sent its list.
+    heard: bool = False
+    # True if the browser kept a release that cannot be read.
+    unread: bool = False
 
     def is_own(self, source: Source, entry: ReleaseEntry) -> bool:
         """Return True if this session released the entry about these very records."""
@@ -107,6 +113,11 @@ class _Session:
         known = self.ledger.entries
         return ReleaseLedger(tuple(each for each in known if not self.is_own(source, each) and each.id not in answers))
 
+    def add(self, entry: ReleaseEntry, origin: _Origin) -> None:
+        """Add one of this session's own releases."""
+        self.ledger = ReleaseLedger((*self.ledger.entries, entry))
+        self.origins[entry.id] = origin
+
     def join(self, ledger: ReleaseLedger) -> ReleaseLedger:
         """Add releases from elsewhere; return the new ones and those that now count for more rows of a person."""
         known = set(self.ledger.entries)
@@ -125,9 +136,8 @@ def get_ledger(source: Source) -> ReleaseLedger:
 
 def add_entry(source: Source, entry: ReleaseEntry) -> None:
     """Add one release of these people."""
-    session = _session()
-    session.ledger = ReleaseLedger((*session.ledger.entries, entry))
-    session.origins[entry.id] = _Origin.of(source)
+    origin = _Origin.of(source)
+    _session().add(entry, origin)
 
 
 def _settings(source: Source, request: RunRequest) -> tuple[Hashable, ...]:
@@ -153,8 +163,10 @@ def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
     ledger, others = session.split(source)
     with place:
         dropped = sorted(session.forgotten)
-        data = {"releases": write_release_ledger(session.ledger), "dropped": dropped}
+        data = {"releases": write_release_ledger(session.ledger), "dropped": dropped, "heard": session.heard}
         _KEPT(data=data, key=KEY, on_kept_change=_take_kept)
+        if session.unread:
+            st.caption(UNREAD)
         if session.forgotten:
             st.caption(FORGOTTEN)
         if not public:
@@ -166,8 +178,8 @@ def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
             st.caption(f"{SEPARATE}: {counted(len(others.entries), 'release')}, {spent_words(others)}.")
             if not public:
                 st.button("Count them here, too", on_click=_ask_again, args=(source,))
-        if not (ledger.entries or others.entries or session.forgotten):
-            st.caption(NOTHING)
+        if not (ledger.entries or others.entries or session.forgotten or session.unread):
+            st.caption(NOTHING if session.heard else UNHEARD)
 
 
 def _ask(source: Source, session: _Session) -> None:
@@ -339,27 +351,31 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLe
     kind: Literal["primary", "secondary"] = "primary" if sure else "secondary"
     if st.button("Release", type=kind, disabled=not sure, key=f"release:{name}") and sure:
         try:
-            result = runs.release_own(request, source)
+            _release(source, request)
         # The method raises the error with this noise.
         except ValueError as error:
             st.error(f"Nothing was released: {state.plain(str(error))}")
             return
-        _enter(source, request, result)
         st.rerun(scope="app")
 
 
-def _enter(source: Source, request: RunRequest, result: Result[Release, Step]) -> None:
-    """Enter a release into the ledger, and keep its files while the session lives: those of the last few settings."""
-    table = table_of(request.algorithm, request.params, result.release, source.dataset, source.form)
-    files = release_files(
-        request.algorithm, request.params, table, result.guarantee, result.events, get_ledger(source), today()
-    )
-    add_entry(source, files.entry)
-    made = _files().setdefault(source.people, {})
-    made.pop(_settings(source, request), None)
-    made[_settings(source, request)] = files
-    for oldest in list(made)[: -runs.MAX_OWN_RELEASES]:
-        del made[oldest]
+def _release(source: Source, request: RunRequest) -> None:
+    """Release, enter it into the ledger, and keep its files while the session lives: those of the last few settings."""
+    session, origin, before = _session(), _Origin.of(source), get_ledger(source)
+    made, settings = _files().setdefault(source.people, {}), _settings(source, request)
+
+    def enter(result: Result[Release, Step]) -> None:
+        table = table_of(request.algorithm, request.params, result.release, source.dataset, source.form)
+        files = release_files(
+            request.algorithm, request.params, table, result.guarantee, result.events, before, today()
+        )
+        session.add(files.entry, origin)
+        made.pop(settings, None)
+        made[settings] = files
+        for oldest in list(made)[: -runs.MAX_OWN_RELEASES]:
+            del made[oldest]
+
+    runs.release_own(request, source, enter)
 
 
 def _take_kept() -> None:
@@ -367,10 +383,15 @@ def _take_kept() -> None:
     kept = state.read_message(st.session_state.get(KEY), dict[str, object], "kept") or {}
     if "releases" not in kept:
         return
-    try:
-        _session().join(read_release_ledger(kept["releases"]))
-    except ReleaseLedgerError as error:
-        state.report(f"This browser had a release ledger that cannot be read, so the total may be too low. {error}")
+    session, entries = _session(), dict[str, ReleaseEntry]()
+    session.heard = True
+    # One release that cannot be read hides no other one.
+    for each in kept["releases"] if isinstance(kept["releases"], list) else [kept["releases"]]:
+        try:
+            entries |= {entry.id: entry for entry in read_release_ledger([each]).entries}
+        except ReleaseLedgerError:
+            session.unread = True
+    session.join(ReleaseLedger(tuple(entries.values())))
 
 
 def _forget() -> None:

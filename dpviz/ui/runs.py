@@ -281,15 +281,20 @@ def _scalar(value: Any) -> Hashable:
     return (fingerprint(value.center), value.radius) if isinstance(value, Ball) else value
 
 
-def release_own(request: RunRequest, source: Source) -> Result[Release, Step]:
+def release_own(
+    request: RunRequest, source: Source, enter: Callable[[Result[Release, Step]], None]
+) -> Result[Release, Step]:
     """Draw secret noise for a person's own records, once and for good: one more release of them.
 
-    The caller has asked, and enters it into the ledger. Raises ValueError as the method does.
+    The caller has asked; `enter` enters the release into the ledger. Raises ValueError as the method does.
     """
     data, key = source.dataset, _key_of(request, source, Noise(None))
+    made: dict[Hashable, Result[Release, Step]] = st.session_state.setdefault(_OWN_RELEASES, {})
     drawn = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
     result: Result[Release, Step] = replace(drawn, guarantee=honest(drawn.guarantee, data, secret=True))
-    made: dict[Hashable, Result[Release, Step]] = st.session_state.setdefault(_OWN_RELEASES, {})
+    # A click ends this run at its next look into the session. What is entered nowhere must not be kept, so that nothing
+    # looks into the session from the entry on.
+    enter(result)
     made.pop(key, None)
     made[key] = result
     for oldest in list(made)[:-MAX_OWN_RELEASES]:

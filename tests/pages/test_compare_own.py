@@ -212,7 +212,7 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
         # Printed with three digits each.
         assert lines.sum() == pytest.approx(0.3 * look, rel=5e-3)
         assert list(ledger["ε"])[-1] == f"{0.3 * look:.3g}"
-        assert release_ledger.NOTHING not in said(page), "the line above the curve is drawn anew"
+        assert release_ledger.UNHEARD not in said(page), "the line above the curve is drawn anew"
         assert f"All releases of these records: ε = {0.3 * look:.3g}" in said(page)
     assert generators == [SecretGenerator] * 2, "of own records"
     assert "ε = 0.6. With a release at ε = 1 that is 1.6 in all" in said(page)

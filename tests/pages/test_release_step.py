@@ -84,7 +84,7 @@ def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, na
     page.set("checkbox", box(page).label, True)
     assert drawn == []
     assert ledger_of(page) == []
-    assert any(release_ledger.NOTHING in caption.value for caption in page.app.caption)
+    assert any(release_ledger.UNHEARD in caption.value for caption in page.app.caption)
 
 
 def test_one_confirmation_is_one_release_with_its_files_to_the_bit_and_no_exact_number(opened, drawn, name):

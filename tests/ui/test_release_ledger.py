@@ -1,15 +1,20 @@
 """A ledger is about people, whatever columns they have now; also changes by a browser, a settings file and a reader."""
 
+import itertools
 import json
+import math
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
 
 from dpviz.core import Adjacency
+from dpviz.methods import CATALOGUE
 from dpviz.tools.release import ReleaseLedger, write_release_ledger
-from dpviz.ui import release_ledger, state
+from dpviz.ui import release_ledger, runs, state
 from dpviz.ui.export import settings
 from dpviz.ui.export.settings import Settings, SettingsError
+from dpviz.ui.runs import RunRequest
 from tests.tools.test_release import entry
 from tests.ui.test_runs import source
 
@@ -17,6 +22,7 @@ HERE = source(uploaded=True, key=("upload", "d1g357", ("a", "b")))
 SAME = source(uploaded=True, key=("upload", "d1g357", ("a",)))
 OTHER = source(uploaded=True, key=("upload", "other", ("a", "b")))
 FIRST, SECOND = entry(0.5, number=1), entry(0.25, number=2)
+(FIRST_WRITTEN,) = write_release_ledger(ReleaseLedger((FIRST,)))
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +86,8 @@ def test_a_release_counts_for_every_file_until_its_people_are_said_to_be_others(
     assert release_ledger.get_ledger(OTHER) == ReleaseLedger()
     assert release_ledger.get_ledger(HERE).entries == (FIRST,)
     assert release_ledger.SEPARATE in draw(drawn, OTHER)
-    assert release_ledger.NOTHING not in draw(drawn, OTHER)
+    for none in (release_ledger.NOTHING, release_ledger.UNHEARD):
+        assert none not in draw(drawn, OTHER)
     press(drawn, "Count them here, too")
     assert release_ledger.get_ledger(OTHER).entries == (FIRST,)
     assert release_ledger.SAME in draw(drawn, OTHER), "the question is open again"
@@ -99,7 +106,8 @@ def test_the_browser_receives_entries_and_nothing_of_a_file(drawn):
     release_ledger.add_entry(HERE, FIRST)
     draw(drawn, HERE)
     draw(drawn, OTHER)
-    assert drawn.told == [{"releases": write_release_ledger(ReleaseLedger((FIRST,))), "dropped": []}] * 2
+    first = write_release_ledger(ReleaseLedger((FIRST,)))
+    assert drawn.told == [{"releases": first, "dropped": [], "heard": False}] * 2
 
 
 def test_what_the_browser_kept_joins_once_and_replaces_nothing(session):
@@ -109,12 +117,21 @@ def test_what_the_browser_kept_joins_once_and_replaces_nothing(session):
         assert sorted(release_ledger.get_ledger(HERE).entries, key=lambda each: each.id) == [FIRST, SECOND]
 
 
-@pytest.mark.parametrize("releases", [None, "x", [{}], [{"id": 1}], [["x"]]])
-def test_nonsense_of_a_browser_changes_nothing_and_is_said(session, releases):
-    release_ledger.add_entry(HERE, FIRST)
-    kept(session, releases)
-    assert release_ledger.get_ledger(HERE).entries == (FIRST,)
-    assert any("ledger that cannot be read" in each for each in state.take_problems())
+@pytest.mark.parametrize("releases", [None, "x", [{}], [{"id": 1}], [["x"]], [{**FIRST_WRITTEN, "day": "never"}]])
+def test_unreadable_kept_releases_hide_no_other_and_the_page_says_so(session, drawn, releases):
+    good = write_release_ledger(ReleaseLedger((SECOND,)))
+    kept(session, [*releases, *good] if isinstance(releases, list) else releases)
+    assert release_ledger.get_ledger(HERE).entries == ((SECOND,) if isinstance(releases, list) else ())
+    for _ in range(2):
+        words = draw(drawn, HERE)
+        assert release_ledger.UNREAD in words
+        assert release_ledger.NOTHING not in words
+
+
+def test_nothing_is_known_only_after_the_browser_has_sent_its_list(session, drawn):
+    assert draw(drawn, HERE) == release_ledger.UNHEARD
+    kept(session, [])
+    assert draw(drawn, HERE) == release_ledger.NOTHING
 
 
 @pytest.mark.parametrize("message", [None, 7, {"kept": 7}, {"kept": {"name": 7}}, {"kept": {}}])
@@ -143,9 +160,60 @@ def test_a_list_that_is_forgotten_leaves_the_browser_and_the_page_says_so(drawn,
     release_ledger._forget()
     assert release_ledger.FORGOTTEN in draw(drawn, HERE)
     assert release_ledger.NOTHING not in draw(drawn, HERE)
-    assert drawn.told[-1] == {"releases": [], "dropped": [FIRST.id]}
+    assert drawn.told[-1] == {"releases": [], "dropped": [FIRST.id], "heard": False}
     kept(session, write_release_ledger(ReleaseLedger((FIRST, SECOND))))
     assert release_ledger.get_ledger(HERE).entries == (SECOND,)
+
+
+class Interrupt(BaseException):
+    """A click on the page, which ends its run at the next look into the session."""
+
+
+class Session(dict):
+    """A session whose looks end the run once `left` of them are used."""
+
+    left = math.inf
+
+    def look(self):
+        self.left -= 1
+        if self.left < 0:
+            raise Interrupt
+
+    def __getitem__(self, key):
+        self.look()
+        return super().__getitem__(key)
+
+    def __setitem__(self, key, value):
+        self.look()
+        super().__setitem__(key, value)
+
+    def get(self, key, default=None):
+        self.look()
+        return super().get(key, default)
+
+    def setdefault(self, key, default=None):
+        self.look()
+        return super().setdefault(key, default)
+
+
+def test_a_click_at_any_moment_of_a_release_leaves_none_uncounted(monkeypatch):
+    method = CATALOGUE["convergent_kmeans"]
+    request = RunRequest(method, method.run, method.Params(n_clusters=2))
+    released = 0
+    for looks in itertools.count():
+        monkeypatch.setattr(release_ledger.st, "session_state", session := Session())
+        session.left = looks
+        with suppress(Interrupt):
+            release_ledger._release(HERE, request)
+            released += 1
+        session.left = math.inf
+        ids = {each.id for each in release_ledger.get_ledger(HERE).entries}
+        files = release_ledger._files().get(HERE.people, {}).values()
+        assert len(session.get(runs._OWN_RELEASES, {})) == len(ids) == released
+        assert {each.entry.id for each in files} == ids
+        if released:
+            break
+    assert looks > 3
 
 
 def written(releases):

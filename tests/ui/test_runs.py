@@ -53,7 +53,7 @@ def run(session, monkeypatch):  # noqa: ARG001 (an empty session is all that is 
 
     def release(given, **options):
         params = algorithm.Params(**{"n_clusters": 3, "start_seed": 0, **options})
-        return runs.release_own(runs.RunRequest(counting, method.run, params), given)
+        return runs.release_own(runs.RunRequest(counting, method.run, params), given, lambda _: None)
 
     make.calls, make.release, make.generators = calls, release, generators
     return make

@@ -19,6 +19,8 @@ from tests.ui.test_runs import source
 # A file's bytes, and the people in it: a different newline, a renamed column or the next month changes the bytes.
 FILES = [("plain", "town"), ("newline", "town"), ("next month", "town"), ("elsewhere", "village")]
 COLUMNS = [("a", "b"), ("a",)]
+# Rows of one person that the reader states. 6 is no multiple of 4.
+ROWS = [1, 4, 6]
 epsilons = some.sampled_from([0.25, 0.5, 1.0])
 
 
@@ -31,14 +33,12 @@ class SamePeople(RuleBasedStateMachine):
         self.drawn = watch(self.patch)
         self.patch.setattr(release_ledger.st, "checkbox", lambda *_, **__: True)
         self.numbers = itertools.count(1)
-        # Id -> people and ε for one row.
+        # Id -> people, ε for one row, and the largest number of rows of one person that a release or import stated.
         self.released = {}
-        # Id -> largest number of rows of one person that an import stated.
-        self.stated = {}
         # Contents of the browser's storage, and of a settings file.
         self.storage, self.saved = [], []
-        # Session and file. The last one is the one on screen.
-        self.tabs = [({}, (FILES[i], COLUMNS[0])) for i in range(2)]
+        # Session and file, with its columns and rows of a person. The last one is the one on screen.
+        self.tabs = [({}, (FILES[i], COLUMNS[0], 1)) for i in range(2)]
         self.look()
 
     def teardown(self):
@@ -51,7 +51,11 @@ class SamePeople(RuleBasedStateMachine):
     def here(self):
         """Return the set of the tab that is looked at, None without a file."""
         file = self.tabs[-1][1]
-        return file and source(uploaded=True, key=("upload", file[0][0], file[1]))
+        if file is None:
+            return None
+        (name, _), columns, rows = file
+        here = source(uploaded=True, key=("upload", name, columns))
+        return replace(here, dataset=replace(here.dataset, rows_per_person=rows))
 
     @property
     def people(self):
@@ -63,24 +67,25 @@ class SamePeople(RuleBasedStateMachine):
 
     def see(self):
         """Draw the page, let the browser's script answer, and draw it again; return the words."""
-        draw(self.drawn, self.here)
+        before = draw(self.drawn, self.here)
         told = self.drawn.told[-1]
+        assert told["heard"] or release_ledger.NOTHING not in before
         known = {each["id"]: each["rows"] for each in told["releases"]} | dict.fromkeys(told["dropped"], math.inf)
         missing = [each for each in self.storage if each["rows"] > known.get(each["id"], 0)]
-        if missing:
+        if missing or not told["heard"]:
             kept(self.tabs[-1][0], missing)
         newer = {each["id"] for each in missing}
         self.storage = [*missing, *(each for each in told["releases"] if each["id"] not in newer)]
         return draw(self.drawn, self.here)
 
-    @rule(file=some.sampled_from(FILES), columns=some.sampled_from(COLUMNS))
-    def upload(self, file, columns):
-        self.put(self.tabs[-1][0], (file, columns))
+    @rule(file=some.sampled_from(FILES), columns=some.sampled_from(COLUMNS), rows=some.sampled_from(ROWS))
+    def upload(self, file, columns, rows):
+        self.put(self.tabs[-1][0], (file, columns, rows))
 
     @precondition(lambda self: self.here)
-    @rule(columns=some.sampled_from(COLUMNS))
-    def edit(self, columns):
-        self.put(self.tabs[-1][0], (self.tabs[-1][1][0], columns))
+    @rule(columns=some.sampled_from(COLUMNS), rows=some.sampled_from(ROWS))
+    def edit(self, columns, rows):
+        self.put(self.tabs[-1][0], (self.tabs[-1][1][0], columns, rows))
 
     @rule()
     def forget_the_file(self):
@@ -98,9 +103,10 @@ class SamePeople(RuleBasedStateMachine):
     @precondition(lambda self: self.here)
     @rule(epsilon=epsilons)
     def release(self, epsilon):
-        made = entry(epsilon, number=next(self.numbers))
+        rows = self.here.dataset.rows_per_person
+        made = entry(epsilon * rows, number=next(self.numbers), rows=rows)
         release_ledger.add_entry(self.here, made)
-        self.released[made.id] = self.people, epsilon
+        self.released[made.id] = self.people, epsilon, rows
 
     @precondition(lambda self: self.here)
     @rule()
@@ -108,7 +114,7 @@ class SamePeople(RuleBasedStateMachine):
         self.see()
         if "No, other people" in self.drawn.button:
             asked = release_ledger._session().unanswered(self.here).entries
-            same = any(self.released.get(each.id, ("", 0))[0] == self.people for each in asked)
+            same = any(self.released.get(each.id, ("",))[0] == self.people for each in asked)
             press(self.drawn, "Yes, add up" if same else "No, other people")
 
     @precondition(lambda self: self.here)
@@ -119,10 +125,9 @@ class SamePeople(RuleBasedStateMachine):
             press(self.drawn, "Count them here, too")
 
     @precondition(lambda self: self.here)
-    @rule(rows=some.sampled_from([1, 4]))
-    def save_settings(self, rows):
-        here = replace(self.here, dataset=replace(self.here.dataset, rows_per_person=rows))
-        self.saved = write_release_ledger(release_ledger.get_ledger(here))
+    @rule()
+    def save_settings(self):
+        self.saved = write_release_ledger(release_ledger.get_ledger(self.here))
 
     @rule()
     def import_settings(self):
@@ -131,8 +136,9 @@ class SamePeople(RuleBasedStateMachine):
         if self.here:
             forgotten = release_ledger._session().forgotten
             for each in self.saved:
-                if each["id"] not in forgotten:
-                    self.stated[each["id"]] = max(each["rows"], self.stated.get(each["id"], 1))
+                if each["id"] in self.released and each["id"] not in forgotten:
+                    people, epsilon, rows = self.released[each["id"]]
+                    self.released[each["id"]] = people, epsilon, max(each["rows"], rows)
 
     @precondition(lambda self: self.here)
     @rule()
@@ -142,7 +148,6 @@ class SamePeople(RuleBasedStateMachine):
         release_ledger._forget()
         for each in entries:
             self.released.pop(each.id, None)
-            self.stated.pop(each.id, None)
         assert not entries or release_ledger.FORGOTTEN in self.see()
 
     @invariant()
@@ -150,11 +155,9 @@ class SamePeople(RuleBasedStateMachine):
         if not self.here:
             return
         words = self.see()
-        spent = sum(
-            epsilon * self.stated.get(id_, 1)
-            for id_, (people, epsilon) in self.released.items()
-            if people == self.people
-        )
+        here = self.here.dataset.rows_per_person
+        of_these = [each for each in self.released.values() if each[0] == self.people]
+        spent = sum(epsilon * max(rows, here) for _, epsilon, rows in of_these)
         shown = [float(each) for label in self.drawn.popover for each in re.findall("ε = ([0-9.]+) in all", label)]
         assert sum(shown) >= spent
         assert not (self.released and self.storage and release_ledger.NOTHING in words)

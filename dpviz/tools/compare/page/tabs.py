@@ -199,7 +199,6 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
         if st.button(label, help=words):
             rng = SecretGenerator() if source.own else public_rng(question.seed + len(curves))
             curve = private_curve(frame.dataset.points, frame.dataset.box, price, question.adjacency, rng=rng)
-            curves.append(_Curve(source.key, question.adjacency, curve))
             if source.own:
                 names = {"what": "private curve of cost against k", "method": "k_curve", "title": "Private curve for k"}
                 names |= {"day": release_ledger.today()}
@@ -207,6 +206,8 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
                     curve.guarantee, curve.events, **names, origin="private curve for k"
                 )
                 release_ledger.add_entry(source, entry)
+            # After its entry: a click can end this run at any look into the session.
+            curves.append(_Curve(source.key, question.adjacency, curve))
             # The line about releases is outside this fragment.
             state.run_again()
         here = [each for each in curves if each.key == source.key]
