@@ -32,6 +32,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run asynchronous tests on asyncio, as the server does."""
+    return "asyncio"
+
+
 @pytest.fixture(autouse=True)
 def _main_module() -> Iterator[None]:
     """Put the main module back: a page's test leaves its script there, and a new process would run that first."""

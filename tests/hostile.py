@@ -5,6 +5,7 @@ import math
 import pkgutil
 from collections.abc import Iterator
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 import dpviz
@@ -23,11 +24,21 @@ _PARTS += (
 PARTS = f"{_PARTS}~%00~None~undefined~[]".split("~")
 _NUMBERS = "nan~-nan~inf~-inf~1e999~-1e999~1e-999~-0~-0.0~0x10~1_0~٣~１~1e400~~ ~ 1~1 ~+1~1,5~1.5.1~--1~1e~e1~true~True"
 NUMBERS = [*f"{_NUMBERS}~yes~on~1j~1/2~\n5\n".split("~"), "9" * 400]
+# Examples of a test in every run; a long run has more. See tests/conftest.py.
+QUICK_EXAMPLES = 30
 words = st.lists(st.sampled_from(PARTS) | st.text(max_size=12), max_size=8).map("".join)
 long_words = st.builds(lambda text, n: (text or "x") * n, st.text(max_size=8), st.integers(1, 3_000))
 numbers = st.sampled_from(NUMBERS) | st.floats().map(repr) | st.integers(-(10**30), 10**30).map(str)
 texts = words | numbers | long_words
 names = words | st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True)
+
+
+def examples(quick: int, long: int) -> settings:
+    """Return settings with a number of examples for every run, and another one for long runs."""
+    checks = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much)
+    is_long = settings.default is not None and settings.default.max_examples > QUICK_EXAMPLES
+    phases = (Phase.generate, Phase.shrink)
+    return settings(max_examples=long if is_long else quick, suppress_health_check=checks, phases=phases)
 
 
 def all_knobs() -> list[Knob]:

@@ -200,48 +200,28 @@ def by_remainder(values, weights):
 
 # What a table's owner may choose on the way from the file to the records.
 DEGREES = Box([48.0, 11.25, 0.0], [48.5, 11.875, 100.0])
+MAP = {"place": ("lat", "lon")}
+UNIT = {"scaling": "unit"}
+DROP, MIDDLE = {"missing": "drop"}, {"missing": "middle"}
+ROWS = ("row", ("1", "5", "31", "32", "60", "61", "62"))
+LIGHT = {"categories": (("town", ("A", "B")),), "category_weight": 0.3, "projected": 4}
 WAYS = {
     "as they are": {},
-    "rows dropped": {"missing": "drop"},
-    "gaps in the middle": {"missing": "middle"},
-    "share of rows": {"missing": "drop", "share": 0.5},
-    "share with gaps": {"missing": "middle", "share": 0.3},
-    "scaled": {"missing": "middle", "scaling": "unit"},
-    "on a map": {"missing": "middle", "place": ("lat", "lon"), "share": 0.7},
-    "scaled map": {"missing": "drop", "place": ("lat", "lon"), "scaling": "unit"},
-    "weighted map": {
-        "missing": "middle",
-        "place": ("lat", "lon"),
-        "scaling": "unit",
-        "per_kilometer": (None, None, 3.0),
-        "share": 0.7,
-    },
-    "heavy column": {
-        "missing": "drop",
-        "place": ("lat", "lon"),
-        "scaling": "unit",
-        "per_kilometer": (None, None, 0.1),
-    },
-    "classes": {"missing": "drop", "label": "town", "share": 0.5},
-    "projected": {"missing": "middle", "share": 0.6, "projected": 2},
-    "categories": {"missing": "drop", "scaling": "unit", "categories": (("town", ("B", "A", "nowhere")),)},
-    "no other categories": {
-        "missing": "middle",
-        "scaling": "unit",
-        "share": 0.7,
-        "categories": (("town", ("C",)), ("row", ("1", "5", "31", "32", "60", "61", "62"))),
-        "unlisted": "drop",
-    },
-    "categories on a map": {
-        "missing": "middle",
-        "scaling": "unit",
-        "place": ("lat", "lon"),
-        "per_kilometer": (None, None, 3.0),
-        "categories": (("town", ("A", "B")),),
-        "category_weight": 0.3,
-        "projected": 4,
-    },
-    "a group": {"missing": "middle", "share": 0.8, "group": ("town", "B"), "label": "town"},
+    "rows dropped": DROP,
+    "gaps in the middle": MIDDLE,
+    "share of rows": DROP | {"share": 0.5},
+    "share with gaps": MIDDLE | {"share": 0.3},
+    "scaled": MIDDLE | UNIT,
+    "on a map": MIDDLE | MAP | {"share": 0.7},
+    "scaled map": DROP | MAP | UNIT,
+    "weighted map": MIDDLE | MAP | UNIT | {"per_kilometer": (None, None, 3.0), "share": 0.7},
+    "heavy column": DROP | MAP | UNIT | {"per_kilometer": (None, None, 0.1)},
+    "classes": DROP | {"label": "town", "share": 0.5},
+    "projected": MIDDLE | {"share": 0.6, "projected": 2},
+    "categories": DROP | UNIT | {"categories": (("town", ("B", "A", "nowhere")),)},
+    "no other categories": MIDDLE | UNIT | {"share": 0.7, "categories": (("town", ("C",)), ROWS), "unlisted": "drop"},
+    "categories on a map": MIDDLE | MAP | UNIT | {"per_kilometer": (None, None, 3.0)} | LIGHT,
+    "a group": MIDDLE | {"share": 0.8, "group": ("town", "B"), "label": "town"},
 }
 
 
@@ -298,14 +278,8 @@ DECISIONS = {
     "candidate squares": lambda unit: source_target_rivals.unit_squares(centers_of(unit.shape[1]) - 0.5, unit - 0.5).T,
     "remapped": remapped,
 }
-LLOYD = (
-    "scaled",
-    "nearest center",
-    "nearest of few centers",
-    "nearest of many centers",
-    "nearest by cells",
-    "members by cells",
-)
+NEAREST = ("nearest center", "nearest of few centers", "nearest of many centers", "nearest by cells")
+LLOYD = ("scaled", *NEAREST, "members by cells")
 # Which of them a method uses, in any mode. A new method fails until it says what decides about its records.
 USES = {
     "convergent_kmeans": (*LLOYD, "fitted cells"),

@@ -54,10 +54,7 @@ def arrays(value, path="result"):
 def test_the_catalogue_cannot_be_changed(home):
     with pytest.raises(TypeError):
         HOMES[home]["new"] = None
-
-
-def test_one_name_is_in_one_catalogue():
-    assert len(CATALOGUE) == sum(map(len, HOMES.values()))
+    assert len(CATALOGUE) == sum(map(len, HOMES.values())), "one name is in one catalogue"
 
 
 def test_it_has_a_title_and_the_four_names(name):
@@ -82,7 +79,7 @@ def test_params_have_defaults_and_knobs(name):
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_it_returns_a_result(name, d):
+def test_it_returns_a_result_with_records_far_outside_at_the_wall(name, d):
     points, box = data(d)
     result = run(name, points, box)
     assert isinstance(result, Result)
@@ -101,24 +98,33 @@ def test_it_returns_a_result(name, d):
             assert released.dtype == np.float64
             assert released.shape[1] == d
             assert np.isfinite(released).all()
+    far, wall = points.copy(), points.copy()
+    far[0], wall[0] = 1e9, 1.0
+    releases = [arrays(run(name, each, box).release) for each in (far, wall)]
+    for (path, one), (_, two) in zip(*releases, strict=True):
+        assert np.array_equal(one, two, equal_nan=True), path
 
 
-def test_fit_collects_the_steps(name):
+def test_a_seed_decides_every_bit_of_what_fit_collects_and_nothing_can_be_written(name):
     points, box = data(2)
-    result = run(name, points, box)
-    alone = tuple(CATALOGUE[name].steps(points, box, params_of(name), rng=np.random.default_rng(0)))
-    assert len(alone) == len(result.trace)
-    for (path, one), (_, other) in zip(arrays(alone), arrays(result.trace), strict=True):
-        assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f"), path
-
-
-def test_a_seed_decides_every_bit(name):
-    points, box = data(2)
+    before = points.copy()
     first, again, other = (run(name, points, box, seed=seed) for seed in (0, 0, 1))
-    for (path, one), (_, two) in zip(arrays(first), arrays(again), strict=True):
+    assert np.array_equal(points, before), "the records are left alone"
+    assert points.flags.writeable
+    steps = tuple(CATALOGUE[name].steps(points, box, params_of(name), rng=np.random.default_rng(0)))
+    assert len(steps) == len(first.trace)
+    found = list(arrays(first))
+    assert found
+    for (path, one), (_, two) in [
+        *zip(found, arrays(again), strict=True),
+        *zip(arrays(steps), arrays(first.trace), strict=True),
+    ]:
         assert np.array_equal(one, two, equal_nan=one.dtype.kind == "f"), path
     pairs = list(zip(arrays(first.release), arrays(other.release), strict=False))
     assert any(not np.array_equal(one, two) for (_, one), (_, two) in pairs)
+    assert [path for path, array in found if array.flags.writeable] == [], "results are shared"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        first.release = None
 
 
 def test_secret_noise_is_drawn_anew_each_time(name):
@@ -128,52 +134,15 @@ def test_secret_noise_is_drawn_anew_each_time(name):
     assert first != other
 
 
-def test_results_are_shared_and_so_cannot_be_written(name):
+def test_what_is_no_box_no_params_no_records_and_no_generator_is_told(name):
     points, box = data(2)
-    result = run(name, points, box)
-    found = list(arrays(result))
-    assert found
-    assert [path for path, array in found if array.flags.writeable] == []
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        result.release = None
-
-
-def test_the_records_are_left_alone(name):
-    points, box = data(2)
-    before = points.copy()
-    run(name, points, box)
-    assert np.array_equal(points, before)
-    assert points.flags.writeable
-
-
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_a_record_far_outside_counts_as_one_at_the_wall(name, d):
-    points, box = data(d)
-    far, wall = points.copy(), points.copy()
-    far[0], wall[0] = 1e9, 1.0
-    for (path, one), (_, two) in zip(
-        arrays(run(name, far, box).release), arrays(run(name, wall, box).release), strict=True
-    ):
-        assert np.array_equal(one, two, equal_nan=True), path
-
-
-def test_bad_points_are_refused(name):
-    _, box = data(2)
     for bad in (np.full((5, 2), np.nan), np.zeros((5, 3)), np.zeros(5)):
         with pytest.raises(ValueError, match="points"):
             run(name, bad, box)
-
-
-def test_the_generator_is_required_by_name(name):
-    points, box = data(2)
-    with pytest.raises(TypeError):
-        CATALOGUE[name].fit(points, box, params_of(name))
-    with pytest.raises(TypeError):
-        CATALOGUE[name].fit(points, box, params_of(name), np.random.default_rng(0))
-
-
-def test_what_is_no_box_no_params_and_no_generator_is_told(name):
-    points, box = data(2)
+    # The generator is required by its name.
+    for bad in ((), (np.random.default_rng(0),)):
+        with pytest.raises(TypeError):
+            CATALOGUE[name].fit(points, box, params_of(name), *bad)
     for bad in (None, ((0, 0), (1, 1))):
         with pytest.raises(TypeError, match=r"^box must be a Box .*got .*Choose bounds"):
             CATALOGUE[name].fit(points, bad, params_of(name), rng=np.random.default_rng(0))

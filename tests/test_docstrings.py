@@ -3,16 +3,16 @@
 import importlib
 import inspect
 import pkgutil
-import subprocess
-import sys
 
 import pytest
 
 import dpviz
+from tests.numeric import run_python
 
 PACKAGES = ["dpviz", *(each.name for each in pkgutil.walk_packages(dpviz.__path__, "dpviz.") if each.ispkg)]
 # A function with fewer parameters can say everything in a sentence.
 MIN_PARAMETERS = 3
+PYDOCLINT = ("-m", "pydoclint.main", "--config=pyproject.toml")
 
 
 def exported_functions(package):
@@ -28,20 +28,11 @@ def test_exported_functions_have_sections(package):
     assert not without
 
 
-def run_pydoclint(path):
-    return subprocess.run(
-        [sys.executable, "-m", "pydoclint.main", "--config=pyproject.toml", str(path)], capture_output=True, text=True
-    )
-
-
-def test_sections_agree_with_signatures():
-    done = run_pydoclint("dpviz")
+def test_sections_agree_with_signatures(tmp_path):
+    done = run_python(*PYDOCLINT, "dpviz")
     assert done.returncode == 0, done.stderr
-
-
-def test_a_section_with_a_wrong_name_is_found(tmp_path):
     path = tmp_path / "wrong.py"
     path.write_text(
         'def add(a: int) -> None:\n    """Add.\n\n    Parameters\n    ----------\n    b\n        Number.\n    """\n'
     )
-    assert "DOC103" in run_pydoclint(path).stderr
+    assert "DOC103" in run_python(*PYDOCLINT, path).stderr

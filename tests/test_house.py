@@ -117,9 +117,13 @@ def test_the_house_stands() -> None:
     assert {PurePosixPath("app.py"), PurePosixPath("dpviz/core/algebra.py")} <= house().keys()
 
 
-def test_every_folder_of_code_is_a_package() -> None:
+def test_every_folder_is_a_package_and_nobody_asks_modules_what_they_have():
     folders = {path.parent for path in (ROOT / "dpviz").glob("**/*.py")}
     assert [folder.name for folder in folders if not (folder / "__init__.py").exists()] == []
+    """Pages and tools learn what a method has from its typed record."""
+    asked = ("ModuleType", "hasattr(", "import_module(")
+    seam = [path for path in house() if path.parts[1:2] in (("tools",), ("stories",), ("ui",))]
+    assert [f"{path}: {word}" for path in seam for word in asked if word in house()[path]] == []
 
 
 def test_no_module_has_the_name_of_a_function_in_its_package() -> None:
@@ -132,13 +136,6 @@ def test_no_module_has_the_name_of_a_function_in_its_package() -> None:
             names = {node.name for node in parsed(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
             twice += [f"{path}: {name}" for name in sorted(names & known)]
     assert twice == []
-
-
-def test_nobody_asks_a_module_what_it_has() -> None:
-    """Pages and tools learn what a method has from its typed record."""
-    asked = ("ModuleType", "hasattr(", "import_module(")
-    seam = [path for path in house() if path.parts[1:2] in (("tools",), ("stories",), ("ui",))]
-    assert [f"{path}: {word}" for path in seam for word in asked if word in house()[path]] == []
 
 
 def test_requirements_list_exactly_what_is_imported() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +27,11 @@ from dpviz.methods import ALGORITHMS, find, name_of_seeds
 from dpviz.runs import MOST_IN_MEMORY, OF_SAMPLE
 from dpviz.tools.audit.table import NOTHING_CLAIMED
 from dpviz.tools.compare.runs import ENTRIES
-from tests.numeric import numeric_environment
+from tests.numeric import ROOT, numeric_environment, run_python
 
-ROOT = Path(__file__).resolve().parents[1]
 LISTED = ["audit", "budget", "compare", "estimators", "load", "methods", "recommend", "run", "show", "sweep"]
 BOX = Box((0.0, 0.0), (10.0, 10.0))
+SMALL = {"data": ["blobs"], "epsilon": [1]}
 BLOCKED = """
 import importlib.machinery, sys
 GONE = {"streamlit", "plotly", "pyarrow", "starlette", "uvloop", "segno", "pydantic", "python_calamine", "xlsxwriter"}
@@ -70,16 +71,7 @@ print(codes)
 
 
 def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = numeric_environment(PYTHONPATH=str(ROOT))
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    return run_python("-c", code, cwd=folder, env=numeric_environment(PYTHONPATH=str(ROOT)))
 
 
 def my_fit(points, box, params, rng):  # noqa: ARG001 - the arguments of every fit
@@ -94,10 +86,7 @@ def test_the_package_lists_itself_and_loads_nothing_before_it_is_asked(tmp_path)
         _ = dpviz.rum
     loaded = "import sys; before = {*sys.modules}; import dpviz; dir(dpviz); print(*{*sys.modules} - before)"
     names = set(python(loaded, tmp_path).stdout.split())
-    assert {each for each in names if each.partition(".")[0] not in sys.stdlib_module_names} <= {
-        "dpviz",
-        "dpviz._version",
-    }
+    assert {name for name in names if name.split(".")[0] not in sys.stdlib_module_names} <= {"dpviz", "dpviz._version"}
 
 
 def test_the_tasks_run_without_the_app_s_packages(tmp_path):
@@ -169,53 +158,52 @@ def test_a_frame_with_text_names_the_columns_and_shows_no_value(frame):
         dpviz.run("dplloyd", [["Ann", 1.0]], bounds=BOX)
 
 
-def test_a_wrong_name_is_answered_with_the_nearest_and_what_is_broken(monkeypatch):
+def test_a_wrong_name_or_parameter_is_answered_with_the_nearest(monkeypatch):
     monkeypatch.setattr(methods, "BROKEN", {"theirs": "The method 'theirs' of a:b could not be loaded: no a"})
-    with pytest.raises(
-        ValueError, match=r"must be one of .*dpm.*Perhaps 'dplloyd'\? The method 'theirs' of a:b could not"
-    ):
+    with pytest.raises(ValueError, match=r"must be one of .*dpm.*Perhaps 'dplloyd'\? The method 'theirs' of a:b could"):
         dpviz.run("dplloid", load("blobs", n=50))
     with pytest.raises(TypeError, match=r"method must be .*got a int"):
         find(3)
-
-
-def test_a_wrong_parameter_is_answered_with_all_and_the_nearest():
     data = load("blobs", n=50)
     for ask in (dpviz.run, attack, lambda method, _, **params: dpviz.audit(method, **params)):
         with pytest.raises(TypeError, match=r"DPLloyd has no parameter 'n_cluster'; it has .*Perhaps 'n_clusters'\?"):
             ask("dplloyd", data, n_cluster=3)
 
 
+PEOPLE = pd.DataFrame({"age": [20.0 + i for i in range(60)], "bmi": [18.0 + i / 4 for i in range(60)]})
 BLOBS = load("blobs", n=60, seed=1)
+ONES = np.ones((9, 2))
+lloyd = partial(dpviz.run, "dplloyd")
+
+
+def run_people(bounds=(0, 120), data=PEOPLE, **options):
+    return lloyd(data, bounds=bounds, **options)
+
+
 MISTAKES = {
-    "a word for a view": (
-        lambda: dpviz.run("dplloyd", BLOBS, seed=1).picture("public"),
-        r"'public'.*picture\(\)\.public",
-    ),
-    "no such file": (lambda: dpviz.run("dplloyd", "gone.csv", bounds=BOX), r"'gone\.csv' could not be read"),
+    "a word for a view": (lambda: lloyd(BLOBS, seed=1).picture("public"), r"'public'.*picture\(\)\.public"),
+    "no such file": (lambda: lloyd("gone.csv", bounds=BOX), r"'gone\.csv' could not be read"),
     "data first": (lambda: dpviz.run(BLOBS, "dplloyd"), "method must be .*before data, got a Dataset"),
-    "no data": (lambda: dpviz.run("dplloyd", None), "data must be .*a frame.*got None"),
-    "a dict": (lambda: dpviz.run("dplloyd", {"x": [1.0]}, bounds=BOX), "data must be .*a frame.*got of type dict"),
-    "too many bounds": (
-        lambda: dpviz.run("dplloyd", np.ones((9, 2)), bounds=((0, 0, 0), (2, 2, 2))),
-        "3 and 3.*all 2 feat",
-    ),
-    "bounds as text": (
-        lambda: dpviz.run("dplloyd", np.ones((9, 2)), bounds="01"),
-        "bounds must be .*got .01",
-    ),
-    "a word for a seed": (lambda: dpviz.run("dplloyd", BLOBS, seed="a"), "seed must be .*None for secret.*got 'a'"),
-    "a seed below 0": (lambda: dpviz.run("dplloyd", BLOBS, seed=-1), "seed must be .*None for secret.*got -1"),
+    "no data": (lambda: lloyd(None), "data must be .*a frame.*got None"),
+    "a dict": (lambda: lloyd({"x": [1.0]}, bounds=BOX), "data must be .*a frame.*got of type dict"),
+    "too many bounds": (lambda: lloyd(ONES, bounds=((0, 0, 0), (2, 2, 2))), "3 and 3.*all 2 feat"),
+    "bounds as text": (lambda: lloyd(ONES, bounds="01"), "bounds must be .*got .01"),
+    "a word for a seed": (lambda: lloyd(BLOBS, seed="a"), "seed must be .*None for secret.*got 'a'"),
+    "a seed below 0": (lambda: lloyd(BLOBS, seed=-1), "seed must be .*None for secret.*got -1"),
     "nothing to reach": (lambda: dpviz.run("source_target", BLOBS), r"no targets.*targets=\.\.\."),
     "a budget as text": (lambda: dpviz.budget("1"), "epsilon must be finite and above 0, got '1'"),
-    "a method of a sweep": (
-        lambda: dpviz.sweep({"data": ["blobs"], "methods": ["dmp"], "epsilon": [1]}),
-        "'dmp'.*Perhaps 'dpm'",
-    ),
+    "a method of a sweep": (lambda: dpviz.sweep(SMALL | {"methods": ["dmp"]}), "'dmp'.*Perhaps 'dpm'"),
     "no such method's file": (lambda: dpviz.audit("gone.py"), r"'gone\.py' does not exist"),
     "a data set": (lambda: load("blobbs"), "Perhaps 'blobs'"),
     "a file to load": (lambda: load("mine.csv"), r"goes to `dpviz\.run`"),
     "an estimator": (lambda: dpviz.estimators.DPLlyod, "Perhaps DPLloyd"),
+    "an array has no names": (lambda: run_people(data=PEOPLE.to_numpy(), features=["a"]), "an array"),
+    "a set has its own": (lambda: run_people(None, BLOBS, features=["x"]), "features were given beside a Dataset"),
+    "bounds name the features": (lambda: run_people(((0,) * 3, (9,) * 3)), r"\(age, bmi\)"),
+    "reversed bounds": (lambda: run_people(((0, 50), (120, 0))), "bounds of bmi were reversed"),
+    "reversed for all": (lambda: run_people((120, 0)), "bounds of age were reversed.*Swap"),
+    "dates": (lambda: run_people(data=PEOPLE.assign(d=pd.Timestamp("2024-01-01"))), "not numbers: 'd'"),
+    "two names": (lambda: run_people(data=PEOPLE.set_axis(["a", "a"], axis=1)), "one name"),
 }
 
 
@@ -300,7 +288,6 @@ def test_rows_of_a_person_are_counted_on_the_card_and_in_the_account():
             DPLloyd(bounds=data.box, rows_per_person=wrong).fit(data.points)
 
 
-PEOPLE = pd.DataFrame({"age": [20.0 + i for i in range(60)], "bmi": [18.0 + i / 4 for i in range(60)]})
 CALLS = {
     "run": lambda data, bounds: dpviz.run("dplloyd", data, bounds=bounds, n_clusters=1, seed=1),
     "compare": lambda data, bounds: dpviz.compare("dplloyd", data, bounds=bounds, n_clusters=1, epsilon=1, seeds=1),
@@ -390,28 +377,6 @@ def test_features_select_columns_and_what_is_left_out_is_named(kind, tmp_path):
     ):
         with pytest.raises(ValueError, match=words):
             dpviz.run("dplloyd", data, bounds=(0, 120), features=features)
-
-
-def run_people(bounds=(0, 120), data=PEOPLE, **options):
-    return dpviz.run("dplloyd", data, bounds=bounds, **options)
-
-
-WRONG_FEATURES = {
-    "an array has no names": (lambda: run_people(data=PEOPLE.to_numpy(), features=["a"]), "an array"),
-    "a set has its own": (lambda: run_people(None, BLOBS, features=["x"]), "features were given beside a Dataset"),
-    "bounds name the features": (lambda: run_people(((0,) * 3, (9,) * 3)), r"\(age, bmi\)"),
-    "reversed bounds": (lambda: run_people(((0, 50), (120, 0))), "bounds of bmi were reversed"),
-    "reversed for all": (lambda: run_people((120, 0)), "bounds of age were reversed.*Swap"),
-    "dates": (lambda: run_people(data=PEOPLE.assign(d=pd.Timestamp("2024-01-01"))), "not numbers: 'd'"),
-    "two names": (lambda: run_people(data=PEOPLE.set_axis(["a", "a"], axis=1)), "one name"),
-}
-
-
-@pytest.mark.parametrize("mistake", WRONG_FEATURES)
-def test_wrong_features_and_bounds_name_the_way_out(mistake):
-    ask, answer = WRONG_FEATURES[mistake]
-    with pytest.raises(ValueError, match=answer):
-        ask()
 
 
 def test_a_large_folder_is_never_in_memory(tmp_path):

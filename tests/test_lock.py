@@ -59,11 +59,8 @@ def brought_along():
     return needed if same else set()
 
 
-def test_it_fits_what_is_required_and_what_that_brings_along():
+def test_it_fits_what_is_required_and_names_no_place_to_install_from():
     assert problems(REQUIREMENTS, LOCKED, brought_along()) == []
-
-
-def test_it_names_no_place_to_install_from():
     assert not re.search(r"://|index-url|find-links|trusted-host", LOCKED)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from dpviz import navigation
 from dpviz.ui.server import lifecycle
+from tests.asgi import ask
 
 READERS = 8
 
@@ -73,24 +74,14 @@ def test_a_page_that_fails_gives_its_place_back(monkeypatch):
 
 def answer(path):
     """Return the messages that the app sends for `path`."""
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": "GET", "path": path, "headers": [], "path_params": {}, "root_path": ""}
     (route,) = [each for each in navigation.ROUTES if hasattr(each, "path_regex") and each.path_regex.match(path)]
-    asyncio.run(route.app(scope, None, send))
-    return sent
+    return asyncio.run(ask(route.app, path, headers={}, path_params={}))
 
 
-def test_home_leads_to_the_front_page_also_below_a_prefix():
+def test_old_addresses_lead_to_the_front_page_or_say_that_they_ended():
     sent = answer("/home")
     assert 300 <= sent[0]["status"] < 400
     assert dict(sent[0]["headers"])[b"location"] == b"./"
-
-
-def test_an_old_short_link_says_that_short_links_have_ended():
     sent = answer("/S/2J8ZK0Q")
     assert sent[0]["status"] == 410
     assert sent[1]["body"].decode() == navigation.ENDED

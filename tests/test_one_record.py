@@ -136,9 +136,7 @@ def test_every_method_says_what_decides_about_a_record():
 
 def moved_by_a_row(made, rows, gone):
     """Return the number of records `made` of a file's lines that come and go with each line that is `gone`."""
-    whole, *others = (
-        Counter(map(bytes, made(lines))) for lines in (rows, *([*rows[:i], *rows[i + 1 :]] for i in gone))
-    )
+    whole, *others = (Counter(map(bytes, made(held))) for held in (rows, *([*rows[:i], *rows[i + 1 :]] for i in gone)))
     return [((whole - less).total(), (less - whole).total()) for less in others]
 
 

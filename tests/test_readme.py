@@ -37,11 +37,15 @@ def mentioned_files() -> set[str]:
 
 def test_there_are_exactly_two_commands() -> None:
     run, test = quick_start()
-    assert "requirements.txt" in run
+    assert "-r requirements.txt" in run
     assert run.endswith("streamlit run app.py")
     assert "tests/run" in test
     assert blocks("sh") == [run + "\n", test + "\n"]
     assert blocks("") == []
+    files = [word for command in (run, test) for word in command.split() if re.search(r"\.(py|txt)$", word)]
+    assert files == ["requirements.txt", "app.py", "tests/run.py"]
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+    assert "`--require-hashes -r requirements.lock`" in section("Quick start")
 
 
 def test_windows_has_the_same_steps() -> None:
@@ -51,35 +55,20 @@ def test_windows_has_the_same_steps() -> None:
     assert command.split("; ") == steps  # && is unknown to the PowerShell that every Windows has
 
 
-def test_it_says_how_to_install_from_the_lock() -> None:
-    assert "`--require-hashes -r requirements.lock`" in section("Quick start")
-    assert "-r requirements.txt" in quick_start()[0]
-
-
-def test_every_file_that_contributors_are_told_of_exists() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    files = set(re.findall(r"(?:tests|dpviz|benchmarks)/[\w/.]*\w\.\w+", text))
-    assert {"tests/test_house.py", "tests/plugin/__init__.py", "tests/one_record.py"} <= files
-    assert sorted(name for name in files if not (ROOT / name).exists()) == []
-
-
 def test_continuous_integration_runs_the_test_command_and_nothing_else() -> None:
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
     code = [line for line in lines if line and not line.startswith(("#", "set ", "cd ", "export "))]
     assert code == [quick_start()[1]]
 
 
-def test_every_file_of_the_commands_exists() -> None:
-    words = [word for command in quick_start() for word in command.split()]
-    files = [word for word in words if re.search(r"\.(py|txt)$", word)]
-    assert files == ["requirements.txt", "app.py", "tests/run.py"]
-    assert [name for name in files if not (ROOT / name).is_file()] == []
-
-
-def test_every_file_it_mentions_exists() -> None:
+def test_every_file_that_it_or_contributing_mentions_exists():
     mentioned = mentioned_files()
     assert {"assets/convergent_kmeans.png", "LICENSE", "dpviz/core", "pyproject.toml"} <= mentioned
     assert sorted(name for name in mentioned if not (ROOT / name).exists()) == []
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    files = set(re.findall(r"(?:tests|dpviz|benchmarks)/[\w/.]*\w\.\w+", text))
+    assert {"tests/test_house.py", "tests/plugin/__init__.py", "tests/one_record.py"} <= files
+    assert sorted(name for name in files if not (ROOT / name).exists()) == []
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -93,9 +82,10 @@ def test_it_names_every_page(page: str) -> None:
     assert re.sub(r"[^a-z]", "", page) in letters
 
 
-def test_the_benchmarks_can_be_run() -> None:
+def test_its_benchmarks_exist_and_exclamation_marks_belong_to_code():
     assert "python -m benchmarks" in section("Benchmarks")
     assert (ROOT / "benchmarks" / "__main__.py").is_file()
+    assert "!" not in FENCE.sub("", README).replace("![", "[").replace("<!--", "")
 
 
 def test_the_example_runs_and_prints_what_it_says() -> None:
@@ -105,7 +95,3 @@ def test_the_example_runs_and_prints_what_it_says() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("[") == 6  # five centers, one array
     assert "ε = 1, add or remove one record" in done.stdout
-
-
-def test_every_exclamation_mark_belongs_to_code() -> None:
-    assert "!" not in FENCE.sub("", README).replace("![", "[").replace("<!--", "")

@@ -113,7 +113,7 @@ def test_a_file_that_is_no_report_says_so_and_the_way_out(name, tmp_path):
     assert str(tmp_path) not in str(caught.value)  # the page shows this: no folder of the machine
 
 
-def test_a_missing_and_a_huge_file_say_so(tmp_path, monkeypatch):
+def test_a_missing_a_huge_and_an_infinite_table_say_so(tmp_path, monkeypatch):
     with pytest.raises(TablesError, match="could not be read"):
         read_tables(tmp_path / "none.json")
     with pytest.raises(TablesError, match="could not be read"):
@@ -122,9 +122,6 @@ def test_a_missing_and_a_huge_file_say_so(tmp_path, monkeypatch):
     (tmp_path / "huge.json").write_text(json.dumps(small()))
     with pytest.raises(TablesError, match="larger than 10 bytes"):
         read_tables(tmp_path / "huge.json")
-
-
-def test_a_figure_that_is_not_finite_is_never_written():
     columns = (Column("measured", "Ours"),)
     with pytest.raises(TablesError, match="must be finite"):
         ResultTable("t", "T", "", columns, ({"measured": math.inf},))

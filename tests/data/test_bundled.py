@@ -55,7 +55,7 @@ def test_patients_are_those_of_scikit_learn():
     np.testing.assert_array_equal(dataset.points, original.data[:, order])
 
 
-def test_tables_of_plotly_are_read_as_they_are():
+def test_tables_of_plotly_are_read_as_they_are_or_the_way_out_is_said(monkeypatch):
     gapminder = load("gapminder")
     # Afghanistan in 1952, the first row of the table; five continents.
     np.testing.assert_array_equal(gapminder.points[0], [779.4453145, 28.801, 8425333])
@@ -63,9 +63,6 @@ def test_tables_of_plotly_are_read_as_they_are():
     carshare = load("carshare")
     assert ((carshare.points > carshare.box.low)[:, :3]).all()
     assert carshare.labels is None
-
-
-def test_without_plotly_the_way_out_is_said(monkeypatch):
     monkeypatch.setattr(bundled, "find_spec", lambda _: None)
     with pytest.raises(ValueError, match=r"comes with Plotly, which is not installed\. Install"):
         load("gapminder")

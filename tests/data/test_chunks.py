@@ -1,7 +1,5 @@
 """Records in chunks: the same blocks from every source, the same release as from memory, and bounded memory."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +13,9 @@ from dpviz.data import BLOCK_ROWS, ArrayChunks, Chunks, FrameChunks, ParquetChun
 from dpviz.solvers import nearest
 from dpviz.solvers.moments import MOMENT_ROWS
 from tests.data.made import heaps
+from tests.numeric import run_python
 from tests.test_contract import arrays
 
-ROOT = Path(__file__).resolve().parents[2]
 # Number of records (two blocks and a part of one) and of features.
 N, D = 2 * BLOCK_ROWS + 1234, 3
 BOX = Box.cube(-1.0, 2.0, D)
@@ -184,13 +182,7 @@ print(streamed - before, peak() - before)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from Linux's /proc")
 def test_memory_is_that_of_a_block(tmp_path):
     n = 500_000
-    done = subprocess.run(
-        [sys.executable, "-c", MEMORY, str(tmp_path / "large.parquet"), str(n)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-c", MEMORY, tmp_path / "large.parquet", n)
     assert done.returncode == 0, done.stderr
     streamed, held = (1024 * int(word) for word in done.stdout.split())
     block, data = 8 * 8 * BLOCK_ROWS, 8 * 8 * n  # 4 MB, 32 MB

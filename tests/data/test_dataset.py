@@ -23,16 +23,13 @@ def test_arrays_are_copies_and_read_only():
     assert points.flags.writeable
 
 
-def test_defaults_and_sizes():
+def test_defaults_and_sizes_also_without_records():
     dataset = Dataset(POINTS, None, BOX, ("a", "b"), "T")
     assert (dataset.n, dataset.d, dataset.units) == (2, 2, ("", ""))
     assert dataset.image is None
     assert not dataset.bounds_from_data
     with pytest.raises(dataclasses.FrozenInstanceError):
         dataset.title = "other"
-
-
-def test_no_records_are_records_too():
     dataset = Dataset(np.empty((0, 2)), np.empty(0), BOX, ("a", "b"), "T")
     assert dataset.n == 0
     assert dataset.labels.dtype == np.intp

@@ -160,12 +160,9 @@ def test_lines_and_borders_of_areas_are_a_background(kind, coordinates, expected
     assert split(outlines_of(background(shape(kind, high)))) == expected
 
 
-def test_a_packed_background_is_the_same_from_a_process_of_its_own():
+def test_odd_shapes_and_packed_files_are_a_background():
     data = background(shape("MultiPolygon", [[RING], [RING[:3], RING]]))
     assert split(read_outlines(io.BytesIO(gzip.compress(data)))) == split(outlines_of(data)) == [RING, RING[:3], RING]
-
-
-def test_a_shape_of_nothing_is_left_out_beside_one_of_something():
     shapes = [
         None,
         {},

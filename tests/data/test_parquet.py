@@ -82,9 +82,8 @@ def test_every_compression_and_version_of_pages_is_read(compression, version):
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"])
 def test_texts_of_every_encoding_are_read(encoding):
     names = ["a1", "a2", None]
-    data = written(
-        {"name": names, "x": [1.5, 2.5, 3.5]}, use_dictionary=False, column_encoding={"name": encoding, "x": "PLAIN"}
-    )
+    frame = {"name": names, "x": [1.5, 2.5, 3.5]}
+    data = written(frame, use_dictionary=False, column_encoding={"name": encoding, "x": "PLAIN"})
     columns = read_parquet(data)
     assert columns.nonprivate_texts["name"].tolist() == ["a1", "a2", ""]
     assert columns.nonprivate_numbers["x"].tolist() == [1.5, 2.5, 3.5]

@@ -82,12 +82,9 @@ def test_text_and_empty_columns():
     assert columns.notes == ("Column 'void' is empty.", "Words in column 'name' are text.")
 
 
-def test_notes_do_not_repeat_long_cells():
+def test_headers_and_notes_are_short_unique_and_printable():
     (note,) = parse("a,b\n1,1\n" + "x" * 5000 + ",2\n").notes
     assert len(note) < 120
-
-
-def test_headers_are_made_unique_and_printable():
     columns = parse("a,a,,a (2),a\x07 b," + "n" * 100 + "\n1,2,3,4,5,6\n")
     assert columns.names == ("a", "a (3)", "column 3", "a (2)", "a b", "n" * 60)
     assert columns.notes == (
@@ -118,11 +115,8 @@ def test_errors_say_the_way_out(text, message):
         parse(text)
 
 
-def test_a_huge_cell_does_not_hide_the_separator():
+def test_a_huge_cell_and_the_limits_themselves_are_read():
     np.testing.assert_equal(numbers("a,b\n1," + "9" * 200_000 + "\n2,3\n")["b"], [np.nan, 3.0])
-
-
-def test_the_limits_themselves_are_allowed():
     assert parse("a\n" + "1\n" * MAX_ROWS).n_rows == MAX_ROWS
     assert len(parse(",".join(f"x{i}" for i in range(MAX_COLUMNS)) + "\n" + "1," * MAX_COLUMNS).names) == MAX_COLUMNS
 

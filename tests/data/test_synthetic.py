@@ -117,13 +117,10 @@ def _distance_from_curve(name, dataset):
     return np.abs(np.linalg.norm(dataset.points - middle, axis=1) - radius).mean()
 
 
-def test_without_noise_each_moon_is_half_a_circle():
+def test_moons_are_half_circles_and_far_noise_is_clipped():
     dataset = load("moons", noise=0.0)
     assert (dataset.points[dataset.labels == 0, 1] >= 0).all()
     assert (dataset.points[dataset.labels == 1, 1] <= 0.5).all()
-
-
-def test_far_too_much_noise_is_clipped_onto_the_walls():
     dataset = load("circles", noise=10.0)
     assert (np.abs(dataset.points) <= 1.5).all()
     assert (np.abs(dataset.points) == 1.5).any()

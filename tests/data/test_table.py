@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.core import Box
 from dpviz.data import Choices, Dataset, TableError, read_table
+from tests.hostile import examples
 
 NINE = Box.cube(0, 9, 1)
 TEXT = "x,y,name,gap,flat,huge\n1,10,b,1,7,1e308\n2,20,a,,7,-1e308\n3,30,b,3,7,0\n"
@@ -57,15 +58,12 @@ def test_labels_count_from_zero(label, classes):
     assert labels.dtype == np.intp
 
 
-def test_missing_rows_are_dropped_on_request():
+def test_rows_with_missing_cells_or_labels_are_dropped_on_request():
     dataset = table().dataset(["x", "gap"], label="name", missing="drop")
     np.testing.assert_array_equal(dataset.points, [[1, 1], [3, 3]])
     assert dataset.labels.tolist() == [0, 0]
     # A gap in an unselected column costs nothing.
     assert table().dataset(["x"], missing="drop").n == 3
-
-
-def test_missing_labels_count_as_missing():
     read = table("x,c,d\n1,a,1\n2,,\n")
     for label in ("c", "d"):
         with pytest.raises(TableError, match=rf"'{label}' \(1, first in row 2\) of 2 rows"):
@@ -188,8 +186,8 @@ SMALL = {
 
 
 @pytest.mark.parametrize("kind", SMALL)
+@examples(30, 10_000)
 @given(data=st.data())
-@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_random_files_give_a_table_or_a_table_error(kind, data):
     use(data.draw(SMALL[kind]))
 

@@ -111,16 +111,13 @@ def test_synthetic_2_is_as_the_paper_draws_it():
         assert len(np.unique(np.round(steps), axis=0)) == n_places
 
 
-def test_paramedics_live_in_two_districts():
+def test_paramedics_live_in_two_districts_and_are_called_so():
     pair = pairs.first_aid(rng=rng())
     assert (len(pair.source), len(pair.targets)) == (pairs.PARAMEDICS, pairs.DEFAULT_TARGETS)
     near = np.linalg.norm(pair.source - [4600, 6900], axis=1) < 2000
     far = np.linalg.norm(pair.source - [2300, 2300], axis=1) < 2000
     assert (near | far).mean() > 0.95
     assert len(np.unique(pair.source, axis=0)) == pairs.PARAMEDICS
-
-
-def test_public_nouns_reach_the_run():
     for name, noun in (("first_aid", "paramedics"), ("worst_case", "source records")):
         source = pairs.source_of(name, pairs.load_pair(name, n=50))
         assert Words.from_dataset(source).nouns.source[1] == noun

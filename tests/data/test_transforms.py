@@ -38,7 +38,7 @@ def test_clipping_of_any_numbers_counts_each_once(values):
     assert done.nonprivate_farthest[0] == max([0.0, *(max(-1 - value, value - 2) for value in values)])
 
 
-def test_missing_values_can_go_to_the_middle_of_public_bounds():
+def test_missing_values_go_to_the_middle_of_public_bounds():
     box = Box([0.0, 0.0], [10.0, 100.0])
     filled = table().dataset(["x", "y"], box=box, missing="middle")
     np.testing.assert_array_equal(filled.points, [[1, 10], [2, 50], [3, 30], [4, 50]])
@@ -47,9 +47,6 @@ def test_missing_values_can_go_to_the_middle_of_public_bounds():
     np.testing.assert_array_equal(more.points[:4], filled.points)
     labelled = table().dataset(["x", "y"], "name", box, "middle")
     np.testing.assert_array_equal(labelled.points[:, 0], [1, 2, 4])
-
-
-def test_an_empty_column_in_the_middle_needs_typed_bounds():
     read = table("x,y\n1,nan\n2,inf\n")
     assert read.dataset(["x", "y"], box=Box.cube(0, 4, 2), missing="middle").points[:, 1].tolist() == [2, 2]
 
@@ -105,16 +102,13 @@ def test_as_many_years_as_were_asked_for_are_as_far_as_a_kilometer(years, euros)
     assert ratio == pytest.approx(0.5)
 
 
-def test_without_an_amount_a_columns_range_weighs_as_much_as_the_map():
+def test_weights_follow_from_public_inputs_alone():
     assert on_earth(()).scale.weights.tolist() == [1.0] * 4
     assert on_earth((None, None, None, None)).scale.weights.tolist() == [1.0] * 4
     heavy = on_earth((None, None, 0.5, None))
     assert heavy.scale.weights[2] == 1.0
     assert heavy.scale.weights[0] == heavy.scale.weights[1] == heavy.scale.weights[3] < 0.2
     assert "One kilometer weighs as much as 0.5 years or" in heavy.note
-
-
-def test_weights_follow_from_public_inputs_alone():
     other = table("lat,lon,age,income\n48.1,11.1,19,3\n").dataset(
         ["lat", "lon", "age", "income"], box=MAP, per_kilometer=(None, None, 2.0, None), **PLACED
     )
@@ -122,6 +116,9 @@ def test_weights_follow_from_public_inputs_alone():
     assert other.scale.before == made.scale.before
     assert other.scale.weights.tolist() == made.scale.weights.tolist()
     assert other.box == made.box
+    weights = map_weights(np.array([2e4, 2e4, 100.0]), (0, 1), (None, None, 10.0))
+    np.testing.assert_allclose(weights, [1.0, 1.0, 0.5])
+    np.testing.assert_allclose(map_weights(np.array([2e4, 2e4, 100.0]), (0, 1), (7.0, None, 1.0)), [0.2, 0.2, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -160,12 +157,6 @@ def test_amounts_that_weigh_nothing_are_refused_with_a_way_out(arguments, messag
 )
 def test_scaling_is_decided_from_public_bounds_and_units(bounds, units, on_map, why):
     assert why_scaled(bounds, units, on_map=on_map) == why
-
-
-def test_the_map_itself_weighs_the_same_across_and_up():
-    weights = map_weights(np.array([2e4, 2e4, 100.0]), (0, 1), (None, None, 10.0))
-    np.testing.assert_allclose(weights, [1.0, 1.0, 0.5])
-    np.testing.assert_allclose(map_weights(np.array([2e4, 2e4, 100.0]), (0, 1), (7.0, None, 1.0)), [0.2, 0.2, 1.0])
 
 
 def test_units_are_printable_and_some_bounds_from_the_data_mark_all():

@@ -2,18 +2,13 @@
 
 import io
 
-import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.data import TableError, read_table
 from tests.data.test_hostile_files import FORMATS
-from tests.data.test_table import SMALL, use
+from tests.hostile import examples
 
-# Numbers of files.
-QUICK, LONG = 500, 10_000
-quick = settings(max_examples=QUICK, suppress_health_check=[HealthCheck.too_slow])
-long = settings(max_examples=LONG, suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate, Phase.shrink])
 breaks = st.lists(st.tuples(st.floats(0, 1), st.sampled_from(["cut", "flip", "put", "drop"]), st.binary(max_size=8)))
 broken = st.tuples(st.sampled_from(sorted(FORMATS)), breaks.filter(bool))
 
@@ -50,24 +45,10 @@ def check(data):
     return table is not None
 
 
-@quick
+@examples(500, 10_000)
 @given(broken)
 def test_a_broken_file_is_a_table_or_refused(made):
     check(damaged(*made))
-
-
-@pytest.mark.slow
-@long
-@given(broken)
-def test_10_000_broken_files(made):
-    check(damaged(*made))
-
-
-@pytest.mark.slow
-@long
-@given(SMALL["tables"])
-def test_10_000_tables_of_odd_cells(data):
-    use(data)
 
 
 def test_the_wounds_hurt_and_some_files_live():

@@ -2,10 +2,7 @@
 
 import importlib
 import re
-import subprocess
-import sys
 from html import unescape
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +11,9 @@ from docs.building import methods, reference
 from docs.building.comments import find_comment_above, find_comment_behind
 from dpviz.methods import CATALOGUE
 from dpviz.tables import read_tables
+from tests.numeric import run_python
 from tests.plugin import FOLDER, write
 
-ROOT = Path(__file__).resolve().parents[2]
 # What a browser fetches by itself: scripts, pictures, frames, and links other than those that a reader follows.
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|srcset|data)=["']?(?P<src>[^"'\s>]+)"""
@@ -34,13 +31,7 @@ def from_outside(text: str) -> list[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder)
     assert done.returncode == 0, done.stderr
     return folder
 
