@@ -110,7 +110,7 @@ def test_a_release_with_a_delta_that_does_not_compose_adds_all_it_has(many, epsi
     assert total.delta >= (without.delta + delta) * (1.0 - 1e-12)
 
 
-def test_a_replaced_record_costs_two_removals_and_the_other_way_nothing_follows():
+def test_totals_of_replaced_unproved_and_no_releases():
     both = ledger(entry(1.0), entry(0.5, adjacency=REPLACE))
     assert both.total_basic(REPLACE).epsilon == 2 * 1.0 + 0.5
     assert both.total_basic(ADD).epsilon == 1.0
@@ -118,9 +118,6 @@ def test_a_replaced_record_costs_two_removals_and_the_other_way_nothing_follows(
     assert both.odds(REPLACE) == attacker_odds(2.5)
     assert both.odds(ADD) is None, "a limit of a part is no limit"
     assert ledger(entry(1.0)).odds(ADD) == attacker_odds(1.0)
-
-
-def test_totals_name_unproved_releases_and_are_zero_without_releases():
     total = ledger(entry(1.0), entry(0.1, proved=False)).total_basic()
     assert (total.epsilon, len(total.uncounted)) == (1.0, 1)
     assert ReleaseLedger().total_basic().epsilon == ReleaseLedger().total_best().epsilon == 0.0
@@ -342,12 +339,14 @@ def test_a_workbook_holds_text_as_text():
     assert book["One"]["A1"].data_type != "f"
 
 
-def test_a_column_that_is_called_as_ours_keeps_its_name():
+def test_a_column_that_is_called_as_ours_keeps_its_name_and_bounds_from_records_are_refused():
     points = Dataset(POINTS, None, BOX, ("center", "noisy count"), "t")
     made = dpm.fit(POINTS, BOX, PARAMS, rng=np.random.default_rng(0)).release
     table = table_of(CATALOGUE["dpm"], PARAMS, made, points, None)
     names = [each.name for each in table.columns]
     assert names == ["center (released)", "center", "noisy count", "noisy count (released)"]
+    with pytest.raises(ValueError, match="Type public bounds"):
+        table_of(CATALOGUE["dpm"], PARAMS, made, replace(points, bounds_from_data=True), None)
 
 
 def test_the_file_for_machines_states_the_release_and_the_ledger_after_it():
@@ -365,10 +364,3 @@ def test_the_file_for_machines_states_the_release_and_the_ledger_after_it():
     assert after.entries == (*before.entries, one.entry)
     total = read["ledger"]["totals"]["add or remove one record"]["added_up"]["epsilon"]
     assert total == 0.5 + one.entry.proved.epsilon
-
-
-def test_bounds_from_the_records_are_not_released():
-    dataset = Dataset(POINTS, None, BOX, ("a", "b"), "t", bounds_from_data=True)
-    made = dpm.fit(POINTS, BOX, PARAMS, rng=np.random.default_rng(0)).release
-    with pytest.raises(ValueError, match="Type public bounds"):
-        table_of(CATALOGUE["dpm"], PARAMS, made, dataset, None)

@@ -59,16 +59,13 @@ def serial():
     return without_times(dpviz.sweep(GRID, seeds=SEEDS, progress=lambda *_: None))
 
 
-def test_grid_is_the_product_of_its_axes():
+def test_grid_is_the_product_of_its_axes_and_runs_are_independent():
     # 2 sets x 2 draws x (2 calibrations x 2 epsilons + 2 epsilons + 1) x 4 noise seeds
     assert len(TRIALS) == 2 * 2 * 7 * 4
     assert len({trial.key for trial in TRIALS}) == len({trial.noise_key for trial in TRIALS}) == len(TRIALS)
     assert {trial.epsilon for trial in TRIALS if trial.method == "lloyd"} == {math.inf}
     assert all(0 <= trial.noise_key < 2**31 for trial in TRIALS)
     assert expand_grid(SMALL, 3) == expand_grid(SMALL, [0, 1, 2]) == expand_grid(SMALL, {"noise": 3})
-
-
-def test_run_does_not_depend_on_other_runs_of_its_grid():
     data = {"name": "blobs", "n": 300, "k": 3, "overlap": 0.1}
     (alone,) = expand_grid({"epsilon": 2.0, "data": [data], "methods": ["dplloyd"]}, {"data": [1], "noise": [3]})
     assert alone in TRIALS
@@ -141,9 +138,7 @@ def test_own_records_are_a_frame_a_file_or_a_dataset(tmp_path):
     table = read_table(tmp_path / "people.csv").dataset(["x", "y"], box=BOX)
     bounds = {"bounds": ((0, 0), (10, 20)), "k": 2}
     data = [{"records": frame, **bounds}, {"records": tmp_path / "people.csv", **bounds}, {"records": table, "k": 2}]
-    first, *others = (
-        without_times(dpviz.sweep({"epsilon": 1, "data": [each], "methods": ["dplloyd"]})) for each in data
-    )
+    first, *others = (without_times(dpviz.sweep({"epsilon": 1, "data": [one], "methods": ["dplloyd"]})) for one in data)
     assert (first["status"][0], first["n"][0], first["d"][0]) == ("ok", 60, 2)
     for other in others:
         pd.testing.assert_frame_equal(first, other)

@@ -50,9 +50,7 @@ def test_the_named_winner_has_the_least_median_cost_at_equal_k_whatever_it_relea
         exact[method] = np.median([cost(points, centers) for centers in merges])
     # One run of three, without cost.
     rows["d"] = [{**rows["a"][0], "inertia": 0.0, "inertia_ratio": 0.0}]
-    rows["e"] = [{**rows["a"][0], "inertia": 0.0, "inertia_ratio": 0.0}] + 2 * [
-        {**rows["a"][0], "status": "No center."}
-    ]
+    rows["e"] = [{**rows["a"][0], "inertia": 0.0, "inertia_ratio": 0.0}] + 2 * [rows["a"][0] | {"status": "No center."}]
     rows = referenced(rows)
     shown = [series_of(key, key, i, rows[key], "add_remove") for i, key in enumerate(rows)]
     ranked = ranking(shown, 1.0, n_runs)

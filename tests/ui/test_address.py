@@ -21,14 +21,15 @@ def written(session, monkeypatch):  # noqa: ARG001
     return told
 
 
-def test_only_the_tab_s_own_values_change(written):
+def test_a_tab_puts_its_own_values_into_the_address_and_nothing_else(written):
     runs.follow([("n_clusters", "9"), ("unheard", "1")], key="tab")
     assert written["tab"] == urlencode({**dict(PAIRS), "n_clusters": "9"})
-
-
-def test_whatever_leaves_next_has_the_new_address(written):
     runs.follow([("n_clusters", "9")], key="tab")
     assert urlencode(latest().pairs) == written["tab"] != urlencode(PAIRS)
+    keep(None)
+    written.clear()
+    runs.follow([("n_clusters", "9")], key="tab")
+    assert written == {}
 
 
 def test_a_tab_that_has_moved_nothing_says_what_the_picture_says(written):
@@ -36,9 +37,3 @@ def test_a_tab_that_has_moved_nothing_says_what_the_picture_says(written):
     runs.follow([("n_clusters", "6")], key="tab")
     assert written["tab"] == urlencode(PAIRS)
     assert latest() is before
-
-
-def test_without_a_picture_there_is_nothing_to_follow(written):
-    keep(None)
-    runs.follow([("n_clusters", "9")], key="tab")
-    assert written == {}

@@ -66,7 +66,7 @@ def test_nothing_starts_where_nobody_has_looked_yet_and_what_is_known_is_there(s
     assert peek(session.lines[-1]["peek"]) == 2
 
 
-def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
+def test_it_counts_on_with_what_is_known_and_asks_for_the_same_jobs(session, monkeypatch):
     shared = use(monkeypatch, FakeBackground())
     answers = asking.ask(SOURCE, JOBS, what="parts", key="one", secret=False, public=False)
     (line,) = session.lines
@@ -74,6 +74,11 @@ def test_it_counts_on_and_asks_for_the_same_jobs(session, monkeypatch):
     assert line["all"] == len(JOBS)
     assert [peek(line["peek"]) for _ in range(4)] == [2, 3, 4, 4]
     assert set(shared.asked) == {JOBS}
+    use(monkeypatch, FakeBackground())
+    asking.ask(SOURCE, JOBS, what="parts", key="one", known=10, secret=False, public=False)
+    line = session.lines[-1]
+    assert (line["done"], line["all"]) == (11, 14)
+    assert peek(line["peek"]) == 12
 
 
 def test_many_who_wait_look_in_turn_and_one_alone_as_often_as_ever(monkeypatch):
@@ -85,14 +90,6 @@ def test_many_who_wait_look_in_turn_and_one_alone_as_often_as_ever(monkeypatch):
     # All readers have had their turn.
     clock.monotonic = lambda: 7.0 + told[-1] / 1000
     assert turns.give() == asking.EVERY
-
-
-def test_what_is_there_besides_counts_too(session, monkeypatch):
-    use(monkeypatch, FakeBackground())
-    asking.ask(SOURCE, JOBS, what="parts", key="one", known=10, secret=False, public=False)
-    (line,) = session.lines
-    assert (line["done"], line["all"]) == (11, 14)
-    assert peek(line["peek"]) == 12
 
 
 @pytest.mark.parametrize("more", [False, True])
@@ -123,16 +120,13 @@ def test_what_is_dropped_is_not_asked_for_by_a_late_look(session, monkeypatch):
     assert shared.asked == [JOBS, ()]
 
 
-def test_each_line_has_its_own_way_and_a_guessed_one_leads_nowhere(session, monkeypatch):
+def test_a_line_has_its_own_way_that_ends_with_its_session(session, monkeypatch):
     use(monkeypatch, FakeBackground())
     for key in ("one", "other", "one"):
         asking.ask(SOURCE, JOBS, what="parts", key=key, secret=False, public=False)
     one, other, again = (line["peek"] for line in session.lines)
     assert one == again != other
     assert peek("dpviz-asking/guess") is None
-
-
-def test_it_ends_with_its_session(session, monkeypatch):
     use(monkeypatch, FakeBackground())
     asking.ask(SOURCE, JOBS, what="parts", key="one", secret=False, public=False)
     session.state.clear()

@@ -159,12 +159,10 @@ def test_sessions_share_a_band_and_other_jobs_are_not_thought_as_long(process):
     assert not job.usual
 
 
-def test_whatever_goes_wrong_in_the_process_there_is_no_band(process):
+def test_without_a_possible_value_or_an_answer_there_is_no_band(process):
     process.problem = "The background work failed."
     assert offered().ask(1.0) == ()
 
-
-def test_a_page_without_a_possible_value_has_no_bands(process):
     def never(epsilon):
         raise ValueError(f"ε was {epsilon}.")
 

@@ -10,18 +10,13 @@ RANGES = [(0.05, 20.0), (0.01, 100.0), (1.0, 10.0), (0.07, 0.9), (1e-4, 1e4)]
 
 
 @pytest.mark.parametrize(("low", "high"), RANGES)
-def test_friendly_values_rise_from_end_to_end(low, high):
+def test_friendly_values_rise_from_end_to_end_by_a_third_at_most(low, high):
     values = friendly(low, high)
     assert values[0] == low
     assert values[-1] == high
     assert (np.diff(values) > 0).all()
     assert all(isinstance(value, float) for value in values)
-
-
-@pytest.mark.parametrize(("low", "high"), RANGES)
-def test_no_step_is_more_than_a_third(low, high):
-    values = np.array(friendly(low, high))
-    assert (values[1:] / values[:-1]).max() <= 4 / 3 + 1e-9
+    assert (np.array(values[1:]) / values[:-1]).max() <= 4 / 3 + 1e-9
 
 
 @given(st.floats(1e-4, 1e4), st.floats(1.01, 1e6))

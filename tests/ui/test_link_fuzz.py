@@ -3,19 +3,13 @@
 import re
 import unicodedata
 
-import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.ui import state
-from tests.hostile import all_knobs, bad, good, names, texts
+from tests.hostile import all_knobs, bad, examples, good, names, texts
 
 KNOBS = all_knobs()
-# Number of links.
-QUICK, LONG = 100, 10_000
-EVERYWHERE = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much)
-quick = settings(max_examples=QUICK, suppress_health_check=EVERYWHERE)
-long = settings(max_examples=LONG, suppress_health_check=EVERYWHERE, phases=[Phase.generate, Phase.shrink])
 # Number of knobs in one link.
 MOST = 10
 
@@ -36,7 +30,16 @@ def links(draw):
     return made
 
 
-def check_mixed(link, made):
+whole = st.dictionaries(
+    st.sampled_from(sorted({knob.name for knob in KNOBS})) | names.filter(bool),
+    texts | st.lists(texts, min_size=1, max_size=3),
+    max_size=MOST,
+)
+
+
+@examples(100, 10_000)
+@given(made=links())
+def test_a_bad_value_is_named_and_changes_nothing_else(link, made):
     """Good values of a link are taken beside bad ones, each bad one is named once and gives way to the default."""
     link(**{knob.name: text for knob, _, text in made})
     for knob, value, _ in made:
@@ -53,7 +56,9 @@ def check_mixed(link, made):
     assert said() == [], "said once"
 
 
-def check_any(link, query):
+@examples(100, 10_000)
+@given(query=whole)
+def test_any_link_keeps_only_allowed_values(link, query):
     """Whatever the names and texts: only allowed values are kept, and messages have no markup in them."""
     link(**query)
     for knob in KNOBS:
@@ -70,39 +75,6 @@ def check_any(link, query):
         # Inside a word, an underscore is not markup.
         words = re.sub(r"(?<=[^\W_])_(?=[^\W_])", "", problem)
         assert all(words[i - 1] == "\\" for i, each in enumerate(words) if each in "`*_[]()<>!$:"), problem
-
-
-whole = st.dictionaries(
-    st.sampled_from(sorted({knob.name for knob in KNOBS})) | names.filter(bool),
-    texts | st.lists(texts, min_size=1, max_size=3),
-    max_size=MOST,
-)
-
-
-@quick
-@given(made=links())
-def test_a_bad_value_is_named_and_changes_nothing_else(link, made):
-    check_mixed(link, made)
-
-
-@quick
-@given(query=whole)
-def test_any_link_keeps_only_allowed_values(link, query):
-    check_any(link, query)
-
-
-@pytest.mark.slow
-@long
-@given(made=links())
-def test_10_000_links_with_bad_values(link, made):
-    check_mixed(link, made)
-
-
-@pytest.mark.slow
-@long
-@given(query=whole)
-def test_10_000_links_of_any_kind(link, query):
-    check_any(link, query)
 
 
 def test_the_links_reach_every_kind_of_knob():

@@ -17,34 +17,25 @@ def scene(*picks: str) -> Scene:
 
 def test_a_click_is_read_with_its_number() -> None:
     assert read_state({"picked": ["two", 3]}, scene("one", "two")) == LiveState(None, "two", 3)
-    assert read_state({"picked": ("one", 1.8e12), "selected": 4.0}, scene("one")) == LiveState(
-        4, "one", 1_800_000_000_000
-    )
+    assert read_state({"picked": ("one", 1.8e12), "selected": 4.0}, scene("one")) == LiveState(4, "one", 1_800 * 10**9)
 
 
 @pytest.mark.parametrize("pick", ["three", "", None, 1, ["one"], {"one": 1}, "o" * 81, b"one"])
-def test_only_what_the_scene_offers_can_be_picked(pick: object) -> None:
+def test_only_what_the_scene_offers_in_eighty_characters_can_be_picked(pick: object) -> None:
     offered = ("one", "", "o" * 81)
     assert read_state({"picked": [pick, 2]}, scene(*offered)) == LiveState(None, None, 2)
-
-
-def test_a_pick_of_eighty_characters_is_the_longest() -> None:
     assert read_state({"picked": ["o" * 80, 2]}, scene("o" * 80)).picked == "o" * 80
 
 
-@pytest.mark.parametrize("count", [-1, 10**400, 1.5, float("nan"), float("inf"), True, "1", None, [1]])
-def test_a_number_of_clicks_that_makes_no_sense_is_none_at_all(count: object) -> None:
-    assert read_state({"picked": ["one", count]}, scene("one")).pick_count == 0
+@pytest.mark.parametrize("number", [-1, 10**400, 0.5, 1.5, float("nan"), float("inf"), True, "1", None, [1]])
+def test_a_number_of_clicks_or_a_cluster_that_makes_no_sense_is_none(number: object) -> None:
+    assert read_state({"picked": ["one", number]}, scene("one")).pick_count == 0
+    assert read_state({"selected": number}, scene()).selected is None
 
 
 @pytest.mark.parametrize("state", [None, [], "picked", {}, {"picked": None}, {"picked": ["one"]}, {"picked": "on"}])
 def test_a_state_that_makes_no_sense_is_the_first_one(state: object) -> None:
     assert read_state(state, scene("one")) == LiveState()
-
-
-@pytest.mark.parametrize("selected", [-1, 10**400, 0.5, float("nan"), float("inf"), True, "1", None, [1]])
-def test_a_cluster_that_makes_no_sense_is_not_selected(selected: object) -> None:
-    assert read_state({"selected": selected}, scene()).selected is None
 
 
 def test_a_region_is_read_with_its_number() -> None:

@@ -72,20 +72,14 @@ def test_words_stay_words_everywhere(page):
     assert set(read.titles[1:]) < {term.meaning for term in GLOSSARY.values()}
 
 
-def test_the_public_reads_its_own_sentence(page):
+def test_the_public_reads_its_own_sentence_and_no_secret_fact(page):
     panel.sentence(Sentence("secret 42", "open"), public=True)
     assert page().text == "open"
-
-
-def test_secret_facts_are_gone_from_the_public_view(page):
     shown = [Fact("cost", "42 secret", "exact secret", False), Fact("odds", "73 in 100", "limit", True)]
     panel.side(panel.facts("Risk", shown, public=True))
     read = page()
     assert "secret" not in read.text + "".join(read.titles)
     assert "73 in 100" in read.text
-
-
-def test_a_card_of_secrets_only_is_not_drawn_at_all():
     assert panel.facts("Utility", [Fact("cost", "42", "exact", False)], public=True) == ""
 
 
@@ -100,28 +94,14 @@ def test_a_proof_and_a_claim_stand_side_by_side(page):
     label = labeled(Guarantee(claim(epsilon=2.0), claim(delta=1e-5, adjacency=Adjacency.REPLACE), ("why",)))
     panel.side(panel.guarantee(label), panel.details(label))
     text = page().text
-    for words in (
-        "one record",
-        "the box",
-        "true averages",
-        "89 in 100",
-        "74 in 100",
-        "Stated",
-        "ε = 2",
-        "Proved",
-        "ε = 1, δ = 10 in a million",
-        "one record replaced",
-        "one record added",
-        "why",
-    ):
+    shown = "one record~the box~true averages~89 in 100~74 in 100~Stated~ε = 2~Proved~ε = 1, δ = 10 in a million~why"
+    for words in (*shown.split("~"), "one record replaced", "one record added"):
         assert words in text
     assert "not established" not in text
 
 
 def test_a_claim_without_proof_is_called_a_claim(page):
-    panel.side(
-        panel.guarantee(labeled(Guarantee(claim(epsilon=4.5), None, ("the run", "the reason"))), "", ("the run",))
-    )
+    panel.side(panel.guarantee(labeled(Guarantee(claim(epsilon=4), None, ("the run", "the reason"))), "", ("the run",)))
     text = page().text
     assert "Claimed" in text
     assert "not established" in text
@@ -130,21 +110,10 @@ def test_a_claim_without_proof_is_called_a_claim(page):
     assert "if it held" in text
 
 
-FORMULAS = [
-    "=1+1",
-    "@SUM(A1)",
-    "+A1",
-    "-cmd|'/C calc'!A0",
-    '=HYPERLINK("http://x","y")',
-    "\t=1",
-    "-1 A1",
-    "-A1",
-    "＝1",
-    "-1+1",
-]
+FORMULAS = '=1+1~@SUM(A1)~+A1~-cmd|\'/C calc\'!A0~=HYPERLINK("http://x","y")~\t=1~-1 A1~-A1~＝1~-1+1'
 
 
-@pytest.mark.parametrize("evil", FORMULAS)
+@pytest.mark.parametrize("evil", FORMULAS.split("~"))
 def test_no_cell_header_or_row_name_is_a_formula_in_the_saved_file(evil):
     table = pd.DataFrame({evil: [evil, 1.5], "b": [2, evil]}, index=[evil, "x"])
     safe = panel.harmless(table)

@@ -97,12 +97,9 @@ def test_a_release_counts_for_every_file_until_its_people_are_said_to_be_others(
     assert "1 release, ε = 0.25 in all" in draw(drawn, OTHER), "a new one is a new question"
 
 
-def test_a_public_set_has_no_ledger_on_screen(drawn):
+def test_the_browser_receives_entries_of_own_files_and_nothing_of_a_file(drawn):
     assert not draw(drawn, source())
     assert drawn.told == []
-
-
-def test_the_browser_receives_entries_and_nothing_of_a_file(drawn):
     release_ledger.add_entry(HERE, FIRST)
     draw(drawn, HERE)
     draw(drawn, OTHER)

@@ -202,9 +202,7 @@ def test_a_widget_has_another_key_only_after_something_else_has_changed_its_valu
     again = state.tie("knob:k", 3)
     assert (again, session[again]) == ("knob:k:1", 3)
     session[key] = 7
-    assert state.take_choice("knob:k", key) == 7, (
-        "a move under the old key, from before the preset was there, is a move"
-    )
+    assert state.take_choice("knob:k", key) == 7, "a move under the old key, from before the preset, is a move"
     assert state.tie("knob:k", 7) not in (key, again), "but the new one shows another value"
     # A larger value than the knob takes.
     session["knob:k:2"] = 99

@@ -29,16 +29,10 @@ from dpviz.tools.audit import pictures
 from dpviz.tools.audit.pictures import event_words, percent, statistic_words
 from dpviz.tools.audit.runs import Audited
 from dpviz.tools.audit.table import NOTES
+from tests.tools.audit.test_stage import POINTS
+from tests.tools.audit.test_stage import audited as audited_runs
 
-POINTS = np.zeros((10, 1))
-
-
-def audited(scale=1.0, *, limit=1.0, is_proved=True, is_own=False, n_runs=2_000, best=None):
-    def draw(points, n_runs, rng):
-        return len(points) + (rng.laplace(scale=scale, size=n_runs) if scale else np.zeros(n_runs))
-
-    bound = epsilon_lower_bound(Batch(draw), POINTS, POINTS[:-1], n_runs=n_runs, rng=np.random.default_rng(0))
-    return Audited(bound, Budget(limit), is_proved=is_proved, pair="Two worlds.", is_own=is_own, best=best)
+audited = partial(audited_runs, n_runs=2_000)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +87,7 @@ def test_what_so_few_runs_cannot_refute_is_undecided_in_words_and_in_the_table(i
     # Between the limits of the figure and of the verdict, the text names the verdict's own limit.
     said = pictures.sentence(audited(n_runs=500, limit=3.5, is_proved=is_proved)).public
     assert said.startswith("Undecided: 500 runs can show at most 3.02 with 99.99 % confidence, and it promised 3.5 (")
-    assert pictures.sentence(audited(n_runs=500, limit=3.0, is_proved=is_proved)).public.startswith(
-        "No violation found"
-    )
+    assert pictures.sentence(audited(n_runs=500, limit=3.0, is_proved=is_proved)).public.startswith("No violation")
     assert pictures.sentence(audited(0.0, n_runs=500, limit=2.0, is_proved=is_proved)).public.startswith("Violation")
 
 

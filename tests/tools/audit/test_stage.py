@@ -22,12 +22,15 @@ POINTS = np.zeros((10, 1))
 MOST_LETTERS, MOST_WORDS = 68, 16
 
 
-def audited(scale=1.0, *, limit=1.0, is_proved=True, claimed=1.0, n_runs=500, seed=0, **options):
+def audited(scale=1.0, *, limit=1.0, n_runs=500, seed=0, **options):
+    """Return an audit of a noisy count, proved unless the options differ; without noise if the scale is 0."""
+
     def draw(points, n_runs, rng):
         return len(points) + (rng.laplace(scale=scale, size=n_runs) if scale else np.zeros(n_runs))
 
     bound = epsilon_lower_bound(Batch(draw), POINTS, POINTS[:-1], n_runs=n_runs, rng=np.random.default_rng(seed))
-    return Audited(bound, Budget(limit), is_proved=is_proved, pair="Two.", is_own=False, claimed=claimed, **options)
+    told = {"is_proved": True, "pair": "Two.", "is_own": False, "claimed": 1.0}
+    return Audited(bound, Budget(limit), **told | options)
 
 
 def made(hits, others, n, limit, **options):

@@ -127,7 +127,7 @@ def test_a_pdf_has_the_signs_of_the_subject_in_fonts_of_its_own():
         assert re.search(mark, file), "for screen readers"
 
 
-def test_a_pdf_says_everything_that_the_page_says_and_begins_the_appendix_on_a_page_of_its_own():
+def test_a_pdf_says_all_that_the_page_says_on_few_pages():
     parts = (Heading("One"), Note("Two"), Items(("Three", "Four")), Pairs((("Five", "Six"),)), Signature(("Seven",)))
     table = TableBlock(("a", "b"), (("1", "2"), ("3", "4")), marked=1)
     made = Document("Title", "Below", (*parts, table), (Text("Eight"),))
@@ -136,8 +136,6 @@ def test_a_pdf_says_everything_that_the_page_says_and_begins_the_appendix_on_a_p
         assert f"{word}\n" in first
     assert "Eight\n" in second
 
-
-def test_what_is_read_first_is_one_page_in_smaller_type_where_it_must():
     def sizes(n):
         file = document.pdf(Document("Title", "", (Text("word " * n),), (Text("end"),)))
         return len(pages_of(file))

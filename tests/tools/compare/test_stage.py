@@ -135,27 +135,21 @@ def test_the_finding_says_what_was_measured(medians, i, said):
     assert finding(medians, i).curator == said
 
 
-def test_a_run_that_is_unlucky_is_named_though_its_method_is_not_bad():
+def test_the_finding_names_luck_and_no_winner_where_medians_may_be_equal():
     said = finding(NEAR, shown={"dpm": 2.2}).curator
     assert said == "Most proved methods come close. DPM had bad luck in the run drawn here."
     assert "luck" not in finding(NEAR, shown={"dpm_published": 7.0}).curator
-
-
-def test_nobody_wins_where_medians_may_be_equal():
     wide = {"convergent_kmeans": np.geomspace(0.7, 1.6, N_RUNS), "eugkm": np.geomspace(0.7, 1.6, N_RUNS)}
     said = finding(NEAR | {"dpm": 3.0}, 0, spread=wide).curator
     assert " wins" not in said
     assert said == "K-means and the noisy grid lead; published DPM is far behind."
 
 
-def test_findings_fit_into_two_lines():
+def test_findings_fit_into_two_lines_also_without_a_cost_to_compare():
     found = [finding(NEAR | {"dpm": each}, i).curator for each in (1.0, 1.2, 3.0, 12.0) for i in range(3)]
     found += [finding(NEAR | {"dpm": each}, i).public for each in (1.0, 3.0) for i in range(3)]
     assert all(len(said.split()) <= 16 for said in found)
     assert all(len(said) <= 72 for said in found)
-
-
-def test_without_a_cost_to_compare_with_the_finding_says_so():
     proved, claimed = [one("dpm", (None,) * 3)], [one("dpm_published", (None,) * 3)]
     said = stage.finding(proved + claimed, [], 1, 1.0, None).curator
     assert said == "Nothing to compare with: k-means without privacy costs 0. Lower k."
@@ -195,21 +189,17 @@ def test_the_public_bytes_follow_from_releases_and_promises_alone(ratios, n):
     assert json.dumps(first.data()) != json.dumps(other.data()), "else this test shows nothing"
 
 
-def test_released_centers_are_public_and_those_of_own_records_are_not():
+def test_the_public_reads_odds_and_released_centers_but_none_of_own_records():
     released = whole((1.5, 1.2, 1.0), np.zeros((4, 2))).public().data()
     assert released["maps"][0]["centers"][0] == [0.2, 0.3, 0.7, 0.6]
     own = whole((1.5, 1.2, 1.0), np.zeros((4, 2)), audience=Audience.CURATOR)
     assert own.data()["maps"][0]["centers"][0] is not None
     assert {None} == {centers for each in own.public().data()["maps"] for centers in each["centers"]}
-
-
-def test_the_public_reads_odds_and_which_promise_nobody_has_proved():
-    shown = whole((1.5, 1.2, 1.0), np.zeros((4, 2))).public().data()
-    numbers = {each["key"]: each["numbers"] for each in shown["maps"]}
+    numbers = {each["key"]: each["numbers"] for each in released["maps"]}
     assert numbers["dpm"] == [["53", "in 100"], ["74", "in 100"], ["over 99", "in 100"]]
     assert numbers["dpm_published"][0] == ["–", "no limit known"]
-    assert shown["findings"][1] == "Three methods promise the same. One promise nobody has proved."
-    assert shown["findings"][2] == "Three promises are kept, and at this ε they promise almost nothing."
+    assert released["findings"][1] == "Three methods promise the same. One promise nobody has proved."
+    assert released["findings"][2] == "Three promises are kept, and at this ε they promise almost nothing."
 
 
 def guarantee(epsilon, adjacency=Adjacency.ADD_REMOVE, *, proved=True, per_distance=False):

@@ -95,7 +95,7 @@ def test_everything_is_the_curator_s():
         assert not made.public().layers
 
 
-def test_the_chart_follows_the_stops():
+def test_the_chart_follows_the_stops_also_without_a_cost():
     found = states(records())
     chart = over_epsilon.cost_chart(found, 2.0)
     curve = layer(chart, "Cost").arrays["xy"][0, 0]
@@ -105,9 +105,6 @@ def test_the_chart_follows_the_stops():
     (cursor,) = (one for one in chart.layers if one.kind is Kind.CURSOR)
     assert cursor.arrays["x"][cursor.rows] == pytest.approx(curve[:, 0])
     assert chart.frames == drawn(records()).frames
-
-
-def test_no_cost_at_all_has_a_chart_too():
     curve = layer(over_epsilon.cost_chart(states(records()), 0.0), "Cost").arrays["xy"]
     assert np.isfinite(curve).all()
 

@@ -20,6 +20,7 @@ from dpviz.plots import read_header
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page import classroom
 from dpviz.tools.teaching.page.quiz import QUESTIONS
+from tests.asgi import ask
 
 pytestmark = pytest.mark.anyio
 # The same middleware as in `streamlit run`.
@@ -61,21 +62,8 @@ class Browser:
         place, _, query = path.partition("?")
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {"host": "localhost", "cookie": cookies} | (headers or {})
-        scope = {"type": "http", "method": method, "path": place, "query_string": query.encode()}
-        scope |= {"client": (self.address, 50_000), "headers": [(n.encode(), v.encode()) for n, v in headers.items()]}
-        scope |= {"scheme": "https", "server": ("localhost", 443), "root_path": "", "http_version": "1.1"}
-        sent, parts = [], [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive():
-            if parts:
-                return parts.pop()
-            await asyncio.sleep(60)
-            return {"type": "http.disconnect"}
-
-        async def send(message):
-            sent.append(message)
-
-        await APP(scope, receive, send)
+        scope = {"query_string": query.encode(), "client": (self.address, 50_000), "server": ("localhost", 443)}
+        sent = await ask(APP, place, method=method, headers=headers, body=body, scheme="https", **scope)
         told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         if "set-cookie" in told:
             name, _, value = told["set-cookie"].partition(";")[0].partition("=")
@@ -116,9 +104,10 @@ async def teach(teacher, code, **command):
 
 
 @pytest.fixture
-def anyio_backend():
-    """Run asynchronous tests on asyncio, as the server does."""
-    return "asyncio"
+async def lesson():
+    """Return the browsers of a teacher and a student, and the code of the teacher's class."""
+    teacher = Browser()
+    return teacher, Browser(), await new_class(teacher)
 
 
 @pytest.fixture(autouse=True)
@@ -136,9 +125,8 @@ def clock(monkeypatch):
     return now
 
 
-async def test_a_class_from_its_first_student_to_its_end():
-    teacher, phone = Browser(), Browser()
-    code = await new_class(teacher)
+async def test_a_class_from_its_first_student_to_its_end(lesson):
+    teacher, phone, code = lesson
     assert re.fullmatch(f"[{classroom.LETTERS}]{{{classroom.CODE}}}", code)
     page = (await teacher.get(f"/class/{code}")).text
     assert 'data-role="teacher"' in page
@@ -184,9 +172,9 @@ async def test_a_class_from_its_first_student_to_its_end():
     assert classroom.ROOMS.get(code) is None
 
 
-async def test_no_sign_of_markdown_is_left_in_a_class():
-    teacher = Browser()
-    page = (await teacher.get(f"/class/{await new_class(teacher)}")).text
+async def test_no_sign_of_markdown_is_left_in_a_class(lesson):
+    teacher, _, code = lesson
+    page = (await teacher.get(f"/class/{code}")).text
     steps = json.loads(unescape(re.search('data-steps="([^"]*)"', page)[1]))
     assert "$" in json.dumps(steps)
     for step in steps:
@@ -196,9 +184,8 @@ async def test_no_sign_of_markdown_is_left_in_a_class():
         assert not [words for words in plain if re.search(r"[\\*]", words)]
 
 
-async def test_nothing_right_is_told_before_it_is_asked():
-    teacher, phone = Browser(), Browser()
-    code = await new_class(teacher)
+async def test_nothing_right_is_told_before_it_is_asked(lesson):
+    teacher, phone, code = lesson
     page = (await phone.get(f"/class/{code}")).text
     for each in CHAPTERS.values():
         assert each.question.explanation not in page
@@ -240,9 +227,8 @@ async def answered_without_place(who, code):
     return await who.post(f"/class/{code}/answer", content='{"question": "coin", "choice": 1}')
 
 
-async def test_a_browser_can_send_anything():
-    teacher, phone = Browser(), Browser()
-    code = await new_class(teacher)
+async def test_a_browser_can_send_anything(lesson):
+    teacher, phone, code = lesson
     seat(phone, code, 1)
     for body in BAD:
         answer = await phone.post(f"/class/{code}/answer", content=body)
@@ -258,9 +244,8 @@ async def test_a_browser_can_send_anything():
 
 # Earlier links name a language.
 @pytest.mark.parametrize("query", ["", "lang=de"])
-async def test_a_code_can_be_typed(query):
-    phone = Browser()
-    code = await new_class(Browser())
+async def test_a_code_can_be_typed(query, lesson):
+    _, phone, code = lesson
     asked, wrong = await phone.get(f"/class?{query}"), await phone.get(f"/class/ZZZZZ?{query}")
     assert (asked.status_code, wrong.status_code) == (200, 404)
     assert "Code of the class" in asked.text
@@ -379,9 +364,8 @@ async def test_one_address_takes_no_more_than_its_places(clock):
     assert classroom.MOST_STUDENTS_EACH < classroom.MOST_STUDENTS
 
 
-async def test_a_closed_door_keeps_those_who_are_in():
-    teacher, phone = Browser(), Browser()
-    code = await new_class(teacher)
+async def test_a_closed_door_keeps_those_who_are_in(lesson):
+    teacher, phone, code = lesson
     for number in range(5):
         await answered(phone, code, number, "coin", 1)
     assert await teach(phone, code, open=False) == 404, "not theirs"
@@ -393,9 +377,8 @@ async def test_a_closed_door_keeps_those_who_are_in():
     assert (await state(phone, code, 7))["chosen"] == {}
 
 
-async def test_absent_students_lose_their_places_and_answers(clock):
-    teacher, phone = Browser(), Browser()
-    code = await new_class(teacher)
+async def test_absent_students_lose_their_places_and_answers(clock, lesson):
+    teacher, phone, code = lesson
     for number in range(15):
         await answered(phone, code, number, "coin", 1)
     await teach(teacher, code, tell="coin")
@@ -417,9 +400,8 @@ async def test_absent_students_lose_their_places_and_answers(clock):
 @pytest.mark.parametrize(
     "command", [{"step": COIN}, {"step": 0}, {"tell": "coin"}, {"tell": "after"}, {"open": False}, {"remove": True}]
 )
-async def test_a_command_twice_does_what_it_does_once(clock, command):
-    teacher, phone = Browser(), Browser()
-    code = await new_class(teacher)
+async def test_a_command_twice_does_what_it_does_once(clock, command, lesson):
+    teacher, phone, code = lesson
     await teach(teacher, code, step=COIN)
     for number in range(10):
         await answered(phone, code, number, "coin", number % 2)
@@ -478,9 +460,8 @@ async def test_forty_students_of_one_school_go_from_class_to_class():
             assert (await phone.get(f"/class/{code}/now")).status_code == 404
 
 
-async def test_a_student_waits_in_few_tabs_at_once():
-    phone = Browser()
-    code = await new_class(Browser())
+async def test_a_student_waits_in_few_tabs_at_once(lesson):
+    _, phone, code = lesson
     await state(phone, code, 1)
     (place,) = classroom.ROOMS.get(code).students.values()
     assert place.waiting == 0
@@ -513,11 +494,9 @@ def test_one_answer_more_is_seen_once_in_five(choices):
         assert len(set(column)) <= 1 + len(choices) // classroom.FEWEST
 
 
-async def test_a_hundred_students_answer_at_once():
+async def test_a_hundred_students_answer_at_once(lesson):
     """Here, an answer's time is only the server's own; benchmarks/classroom.py measures it over a network."""
-
-    teacher, phones = Browser(), Browser()
-    code = await new_class(teacher)
+    teacher, phones, code = lesson
     await teacher.post(f"/class/{code}/teach", content=json.dumps({"step": COIN}))
     await asyncio.gather(*(state(phones, code, number) for number in range(100)))
     rng = np.random.default_rng(0)

@@ -160,7 +160,7 @@ def test_one_record_and_none_can_be_run(name, operation):
         assert np.isfinite(np.concatenate([cloud.statistics for cloud in clouds])).all()
 
 
-def test_batches_join():
+def test_batches_join_and_equal_questions_are_one_job():
     question = asked("dpm", Change("remove", 3))
     parts = [run_world(RECORDS, BOX, question, 0, 3, (1, at)) for at in (0, 3)]
     whole = Cloud.joined(parts)
@@ -169,9 +169,6 @@ def test_batches_join():
     assert whole.cuts is not None
     assert len(whole.cuts.axes) == sum(len(part.cuts.axes) for part in parts)
     assert not np.array_equal(parts[0].places[:1], parts[1].places[:1]), "another seed, other noise"
-
-
-def test_equal_questions_are_one_job():
     first, again = (asked("nna", Change("move", 3, FAR)) for _ in range(2))
     assert first == again
     assert hash(first) == hash(again)

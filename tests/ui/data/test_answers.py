@@ -36,13 +36,10 @@ def test_what_was_answered_comes_back(form):
     assert from_file(json.loads(json.dumps(to_file(form, public=False)))) == form
 
 
-def test_the_column_of_classes_is_the_curators():
+def test_the_classes_are_the_curators_and_a_feature_has_its_unit():
     written = to_file(FORM, public=True)
     assert "label" not in written
     assert from_file(json.loads(json.dumps(written))).label is None
-
-
-def test_a_feature_has_its_own_unit():
     assert (FORM.unit("a"), FORM.unit("z"), FORM.borrowed) == ("m", "", ("b",))
 
 
@@ -160,26 +157,11 @@ def test_a_link_brings_every_answer_back_and_the_public_one_no_label(form):
 TEXT = st.text(max_size=30) | st.sampled_from(
     ["comma", "none", "tab", "1:9", "1", "0:1", "data", "same:1:2", "a,b", "a", '"', "nan:inf", "1:2:3"]
 )
-NAMED = st.sampled_from(
-    [
-        "columns",
-        "bounds",
-        "units",
-        "map",
-        "missing",
-        "scale",
-        "share",
-        "label",
-        "project",
-        "sep",
-        "decimal",
-        "header",
-        "per_km",
-    ]
-)
+COLUMNS = "columns bounds units map missing scale share label project sep decimal header per_km"
+NAMED = st.sampled_from([f"data_{name}" for name in COLUMNS.split(" ")])
 
 
-@given(st.dictionaries(NAMED.map("data_{}".format), TEXT))
+@given(st.dictionaries(NAMED, TEXT))
 def test_nonsense_in_a_link_fills_in_nothing_wrong(query):
     found = from_link({"data": "upload:1", "n": "5", **query})
     if found is not None:

@@ -26,6 +26,11 @@ def test_an_edit_takes_the_place_of_the_points_and_keeps_those_before() -> None:
     assert after.before == (FIRST.sheet,)
     assert after.number == 6
     assert after.id == FIRST.id
+    outside, empty = (edited(["one", 6, flat, False], FIRST) for flat in ([-1.0, 7.0, 1], []))
+    assert outside is not None
+    assert outside.sheet.places.tolist() == [[0.0, 1.0]], "on the wall"
+    assert empty is not None
+    assert empty.sheet.places.shape == (0, 2), "nothing left is a drawing, too"
 
 
 def test_undo_goes_back_step_by_step_and_not_beyond_the_start() -> None:
@@ -41,24 +46,9 @@ def test_undo_goes_back_step_by_step_and_not_beyond_the_start() -> None:
     assert back is not None
     assert back.sheet is FIRST.sheet
     assert back.before == ()
-
-
-def test_undo_with_an_edit_that_had_not_arrived_takes_that_edit_back() -> None:
     back = edited(["one", 6, FLAT, True], FIRST)
     assert back is not None
-    assert back.sheet is FIRST.sheet
-
-
-def test_places_outside_the_box_are_moved_onto_its_wall() -> None:
-    after = edited(["one", 6, [-1.0, 7.0, 1], False], FIRST)
-    assert after is not None
-    assert after.sheet.places.tolist() == [[0.0, 1.0]]
-
-
-def test_nothing_left_is_a_drawing_too() -> None:
-    after = edited(["one", 6, [], False], FIRST)
-    assert after is not None
-    assert after.sheet.places.shape == (0, 2)
+    assert back.sheet is FIRST.sheet, "an edit that had not arrived is taken back"
 
 
 @pytest.mark.parametrize(
@@ -148,15 +138,12 @@ def test_the_largest_drawing_fits_into_a_file():
     assert not found.places.flags.writeable
 
 
-def test_a_file_without_points_says_so_and_asks_for_nothing():
+def test_only_a_drawing_has_points_or_says_that_they_are_not_here():
     text = write(Settings("dpm", DRAW), guarantees=[])
     assert json.loads(text)["drawing"] == {"note": NOT_HERE}
     found = read(text.encode())
     assert found.is_drawn
     assert found.sheet is None
-
-
-def test_no_other_data_have_a_drawing():
     assert "drawing" not in json.loads(write(Settings("dpm", (("data", "iris"),)), guarantees=[]))
     with pytest.raises(SettingsError, match="its data are not"):
         read(file_with({"points": [[0.5, 0.5, 0]]}, data={"data": "iris"}))

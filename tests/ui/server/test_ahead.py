@@ -85,13 +85,10 @@ def test_a_picture_leaves_before_the_next_is_drawn(session, monkeypatch):  # noq
     assert happened == ["drawn picture", "sent picture", "drawn other", "sent other"]
 
 
-def test_every_run_of_a_session_offers_under_one_address_and_the_last_counts(session):  # noqa: ARG001
+def test_each_session_has_one_address_that_nobody_guesses(session):
     addresses = {ahead.offer((1.0,), lambda _, name=name: iter([(name, b"")])) for name in ("first", "second")}
     assert len(addresses) == 1
     assert read(talk(addresses.pop(), [0])[0])[0] == "second"
-
-
-def test_two_sessions_have_two_addresses_that_nobody_guesses(session):
     first = ahead.offer((1.0,), lambda _: iter([]))
     kept = dict(session)
     session.clear()

@@ -44,18 +44,14 @@ def source(key="set", *, uploaded=False, n=5):
     return Source(Dataset(points, None, Box.cube(0, 1, 2), ("a", "b"), "title"), (key,), (), uploaded)
 
 
-@pytest.fixture(scope="module")
-def shared():
+def background():
     made = Background()
     yield made
     made.close()
 
 
-@pytest.fixture
-def fresh():
-    made = Background()
-    yield made
-    made.close()
+shared = pytest.fixture(scope="module", name="shared")(background)
+fresh = pytest.fixture(name="fresh")(background)
 
 
 def finished(shared, asked, jobs, own):
@@ -76,31 +72,6 @@ def test_the_answer_is_that_of_the_task_and_comes_from_another_process(shared):
         assert process != os.getpid()
     assert answers.n_done == 4
     assert not answers.problem
-
-
-def test_answers_on_drawn_records_stay_in_their_session(shared):
-    mine = {}
-    drawn = dataclasses.replace(source("drawn"), sheet=start_sheet("one"))
-    jobs = [Job(total, (2.0,))]
-    finished(shared, drawn, jobs, mine)
-    assert len(mine) == 1
-    theirs = {}
-    # A separate piece of work, which may be done at once.
-    shared.ask(drawn, jobs, theirs)
-    assert [*mine.values()] != [*theirs.values()]
-
-
-def test_public_answers_are_shared_and_uploaded_ones_are_not(shared):
-    jobs = [Job(total, (2.0,))]
-    one, other = {}, {}
-    finished(shared, source("shared"), jobs, one)
-    shared.ask(source("shared"), jobs, other)
-    assert list(one.values()) == list(other.values())
-    mine, theirs = {}, {}
-    finished(shared, source("secret", uploaded=True), jobs, mine)
-    finished(shared, source("secret", uploaded=True), jobs, theirs)
-    assert [*mine.values()] != [*theirs.values()]
-    assert not any(name[0] == ("secret",) for name in shared._shared)
 
 
 def test_more_data_sets_than_it_holds_come_back_when_they_are_needed_again(shared):
@@ -160,19 +131,13 @@ def test_what_sessions_share_is_recalled_and_nothing_starts(shared):
     assert shared.recall(own, job) is None
 
 
-def test_a_message_of_ours_reaches_the_reader_and_nothing_else_does(shared):
+def test_only_messages_of_ours_reach_the_reader_and_a_dead_process_is_replaced(shared):
     assert finished(shared, source(), [Job(broken, ("k was 9.",))], {}).problem == "k was 9."
     assert finished(shared, source(), [Job(wrong, ())], {}).problem == "The background work failed."
-
-
-def test_a_process_that_dies_is_replaced(shared):
     answers = finished(shared, source(), [Job(killed, ())], {})
     assert "stopped" in answers.problem
     (answer,) = finished(shared, source(), [Job(total, (77.0,))], {}).found
     assert answer[0] == 77.0 * float(source().dataset.points.sum())
-
-
-def test_the_process_gives_way_to_everybody(shared):
     (priority,) = finished(shared, source(), [Job(niceness, ())], {}).found
     assert priority == 19
 
@@ -207,18 +172,24 @@ def test_what_kills_every_process_is_told_and_the_others_answer(monkeypatch):
         made.close()
 
 
-def test_answers_that_depend_on_secret_noise_stay_in_their_session(shared):
-    asked = source("secret noise")
-    job = Job(total, (3.0,), secret=True)
+SHARING = {
+    "public records": (source("shared"), {}),
+    "uploaded records": (source("uploaded", uploaded=True), {}),
+    "drawn records": (dataclasses.replace(source("drawn"), sheet=start_sheet("one")), {}),
+    "secret noise": (source("secret noise"), {"secret": True}),
+}
+
+
+@pytest.mark.parametrize("what", SHARING)
+def test_answers_are_shared_by_sessions_only_if_they_are_public(shared, what):
+    asked, options = SHARING[what]
     mine, theirs = {}, {}
-    finished(shared, asked, [job], mine)
-    finished(shared, asked, [job], theirs)
+    for own in (mine, theirs):
+        finished(shared, asked, [Job(total, (2.0,), **options)], own)
     assert len(mine) == len(theirs) == 1
-    assert [*mine.values()] != [*theirs.values()], "no other session recalls it"
-    assert not any(name[0] == asked.key for name in shared._shared)
-    # The same question without the flag is shared, so the flag is what the test above checks.
-    finished(shared, asked, [dataclasses.replace(job, secret=False)], {})
-    assert sum(name[0] == asked.key for name in shared._shared) == 1
+    is_public = what == "public records"
+    assert ([*mine.values()] == [*theirs.values()]) is is_public
+    assert any(name[0] == asked.key for name in shared._shared) is is_public
 
 
 # One session with hundreds of jobs delays a different one by no more than its share of jobs on their way.
@@ -339,7 +310,7 @@ def test_without_a_limit_readers_would_take_all_of_it(monkeypatch):
     assert 25.0 < sum(end - begin for begin, end in rests) < 45.0
 
 
-def test_the_process_rests_when_a_move_is_reported(fresh):
+def test_the_process_rests_at_a_move_and_the_rest_is_not_the_jobs(fresh):
     (first,) = finished(fresh, source(), [Job(rested, (1,))], {}).found
     assert first == 0.0
     fresh.give_way()
@@ -347,14 +318,11 @@ def test_the_process_rests_when_a_move_is_reported(fresh):
     assert 0.5 * worker.REST_SECONDS < second <= 2.0 * worker.REST_SECONDS
     (third,) = finished(fresh, source(), [Job(rested, (3,))], {}).found
     assert third == second
-
-
-def test_a_rest_is_no_part_of_what_a_job_takes(fresh):
-    finished(fresh, source(), [Job(rested, (1,))], {})
+    finished(fresh, source(), [Job(rested, (4,))], {})
     before = fresh._seconds
-    fresh.ask(source(), [Job(rested, (2,))], own := {})
+    fresh.ask(source(), [Job(rested, (5,))], own := {})
     fresh.give_way()
-    finished(fresh, source(), [Job(rested, (2,))], own)
+    finished(fresh, source(), [Job(rested, (5,))], own)
     assert fresh._seconds < max(before, 0.2) + 0.3 * 0.25
 
 

@@ -18,6 +18,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.ui.home import TITLE
 from dpviz.ui.server.first import EMPTY, FirstScreen, filled
 from dpviz.ui.server.security import SERVER_SCRIPT
+from tests.asgi import ask
 
 INDEX = (Path(streamlit.__file__).parent / "static" / "index.html").read_bytes()
 
@@ -31,18 +32,8 @@ APP = FirstScreen(Starlette(routes=[Route("/{path:path}", index)], middleware=[M
 
 def asked(path, method="GET", accept="*/*"):
     """Return status, headers and body of an answer, as a browser asks for it: packed."""
-    headers = [(b"accept-encoding", b"gzip"), (b"if-none-match", b"one"), (b"accept", accept.encode())]
-    scope = {"type": "http", "method": method, "path": path, "headers": headers, "query_string": b"", "root_path": ""}
-    sent = []
-
-    async def receive():
-        return {"type": "http.request", "body": b""}
-
-    async def send(message):
-        sent.append(message)
-
-    asyncio.run(APP({**scope, "http_version": "1.1"}, receive, send))
-    start, *bodies = sent
+    headers = {"accept-encoding": "gzip", "if-none-match": "one", "accept": accept}
+    start, *bodies = asyncio.run(ask(APP, path, method=method, headers=headers))
     return start["status"], Headers(raw=start["headers"]), b"".join(each["body"] for each in bodies)
 
 

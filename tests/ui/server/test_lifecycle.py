@@ -151,24 +151,19 @@ def cleared(messages, fragments):
     return queue.flush()
 
 
-def test_a_fragment_that_begins_takes_back_nothing_of_a_whole_run_that_has_ended(monkeypatch):
+def test_a_run_takes_back_what_streamlit_does_and_no_whole_run_that_has_ended(monkeypatch):
     session, stage, table, finished = whole = a_whole_run()
+    own = cleared(a_whole_run(), None)
+    assert len(own) == 2, "a session and its end"
     assert cleared(whole, ["stage"]) == [session, table, finished], "Streamlit keeps the stage itself now"
     # The monkeypatch restores the original afterwards.
     monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)
     lifecycle.keep_whole_runs()
+    assert cleared(a_whole_run(), None) == own
     assert cleared(whole, ["stage"]) == whole
     assert cleared([*whole, session, stage], ["stage"]) == [*whole, session], "the fragment of before has not ended"
     assert cleared([session, stage, table], ["stage"]) == [session, table]
     assert cleared([], ["stage"]) == []
-
-
-def test_a_whole_run_that_begins_takes_back_what_streamlit_does(monkeypatch):
-    own = cleared(a_whole_run(), None)
-    assert len(own) == 2, "a session and its end"
-    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)
-    lifecycle.keep_whole_runs()
-    assert cleared(a_whole_run(), None) == own
 
 
 @pytest.fixture
@@ -203,28 +198,21 @@ def test_it_ends_by_a_timer_and_is_gone(storage, monkeypatch):
     assert left() is None
 
 
-def test_without_the_timer_it_stays(storage):
+@pytest.mark.anyio
+async def test_without_the_timer_it_stays(storage):
     left = leave(storage, "a")
-
-    async def wait():
-        await asyncio.sleep(0.4)
-
-    asyncio.run(wait())
+    await asyncio.sleep(0.4)
     gc.collect()
     assert left() is not None
     assert lifecycle.expire_sessions() == 0
 
 
-def test_a_streamlit_that_keeps_sessions_elsewhere_stops_nobody(monkeypatch):
+@pytest.mark.anyio
+async def test_a_streamlit_that_keeps_sessions_elsewhere_stops_nobody(monkeypatch):
     monkeypatch.setattr(lifecycle, "SESSIONS_EVERY", 0.01)
     monkeypatch.setattr(lifecycle, "Runtime", SimpleNamespace(instance=lambda: SimpleNamespace()))
-
-    async def serve():
-        async with lifecycle.lifespan(None):
-            await asyncio.sleep(0.1)
-        return "served"
-
-    assert asyncio.run(serve()) == "served"
+    async with lifecycle.lifespan(None):
+        await asyncio.sleep(0.1)
 
 
 # Seconds, instead of the limits of the app.
@@ -312,27 +300,25 @@ async def trickled(port, *, pause, parts=10):
     return found
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize("protocol", ["h11", pytest.param("httptools", id="httptools, where it is there")])
-def test_what_is_never_finished_is_closed_and_what_is_slow_is_answered(monkeypatch, protocol):
+async def test_what_is_never_finished_is_closed_and_what_is_slow_is_answered(monkeypatch, protocol):
     if protocol == "httptools":
         pytest.importorskip("httptools")
 
-    async def run():
-        async with serving(monkeypatch, protocol) as port:
-            ended = await asyncio.gather(*(ends(port, sent) for sent in HALVES.values()))
-            assert all(LIMIT <= seconds < LATE for seconds in ended), dict(zip(HALVES, ended, strict=True))
-            assert not lifecycle._OPEN, "nothing is kept of them"
-            answers = await asyncio.gather(trickled(port, pause=0.0), trickled(port, pause=2 * LIMIT / 10))
-            assert answers[0].endswith(b"1000")
-            assert answers[1] == b"", "a body that trickles"
-            monkeypatch.setattr(lifecycle, "LEAST_RATE", 100.0)
-            assert (await trickled(port, pause=2 * LIMIT / 10)).endswith(b"1000"), "slow, and fast enough"
-            long = b"GET /?long HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-            assert await ends(port, long) > 3 * LIMIT, "here the server is slow"
-            async with connect(f"ws://127.0.0.1:{port}/line") as websocket:
-                await asyncio.sleep(3 * LIMIT)
-                await websocket.send("still")
-                assert await websocket.recv() == "still"
-            assert not lifecycle._OPEN
-
-    asyncio.run(run())
+    async with serving(monkeypatch, protocol) as port:
+        ended = await asyncio.gather(*(ends(port, sent) for sent in HALVES.values()))
+        assert all(LIMIT <= seconds < LATE for seconds in ended), dict(zip(HALVES, ended, strict=True))
+        assert not lifecycle._OPEN, "nothing is kept of them"
+        answers = await asyncio.gather(trickled(port, pause=0.0), trickled(port, pause=2 * LIMIT / 10))
+        assert answers[0].endswith(b"1000")
+        assert answers[1] == b"", "a body that trickles"
+        monkeypatch.setattr(lifecycle, "LEAST_RATE", 100.0)
+        assert (await trickled(port, pause=2 * LIMIT / 10)).endswith(b"1000"), "slow, and fast enough"
+        long = b"GET /?long HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        assert await ends(port, long) > 3 * LIMIT, "here the server is slow"
+        async with connect(f"ws://127.0.0.1:{port}/line") as websocket:
+            await asyncio.sleep(3 * LIMIT)
+            await websocket.send("still")
+            assert await websocket.recv() == "still"
+        assert not lifecycle._OPEN

@@ -128,93 +128,85 @@ async def homes(port):
 
 
 @CADDY
-def test_a_reader_stays_and_bytes_pass_unchanged(tmp_path):
-    async def run():
-        async with proxied(tmp_path) as (port, *_):
-            cookies = await homes(port)
-            for number in (1, 0, 1, 0, 0):
-                answer = await ask(port, cookies[number], "PUT", BODY)
-                assert answer == ("200", None, b"%d" % number + BODY)
-            assert (await ask(port, "nobody's"))[1] in cookies.values()
-            in_class = [await ask(port, each, path="/class/CODE2/now") for each in (*cookies.values(), "")]
-            assert len({body for _, _, body in in_class}) == 1, "one process has the class, whoever asks"
-            # The body is too large, and the server does not read the rest of it.
-            with contextlib.suppress(ConnectionError):
-                assert (await ask(port, cookies[0], "PUT", bytes(61_000_000)))[0] != "200"
-
-    asyncio.run(run())
+@pytest.mark.anyio
+async def test_a_reader_stays_and_bytes_pass_unchanged(tmp_path):
+    async with proxied(tmp_path) as (port, *_):
+        cookies = await homes(port)
+        for number in (1, 0, 1, 0, 0):
+            answer = await ask(port, cookies[number], "PUT", BODY)
+            assert answer == ("200", None, b"%d" % number + BODY)
+        assert (await ask(port, "nobody's"))[1] in cookies.values()
+        in_class = [await ask(port, each, path="/class/CODE2/now") for each in (*cookies.values(), "")]
+        assert len({body for _, _, body in in_class}) == 1, "one process has the class, whoever asks"
+        # The body is too large, and the server does not read the rest of it.
+        with contextlib.suppress(ConnectionError):
+            assert (await ask(port, cookies[0], "PUT", bytes(61_000_000)))[0] != "200"
 
 
 @CADDY
-def test_readers_wait_for_a_process_that_ended_and_go_to_another_if_it_does_not_come_back(tmp_path):
-    async def run():
-        async with proxied(tmp_path) as (port, servers, listeners):
-            cookies = await homes(port)
-            # The process dies after it has taken a request.
-            servers[0].dies, before = True, len(servers[1].heads)
-            assert (await ask(port, cookies[0], "PUT", b"file"))[0] == "502"
-            assert len(servers[1].heads) == before, "a file is not sent a second time"
-            address = listeners[0].sockets[0].getsockname()[:2]
-            # From now on, the process takes no requests.
-            listeners[0].close()
-            waiting = asyncio.create_task(ask(port, cookies[0]))
-            await asyncio.sleep(0.7)
-            assert await ask(port, cookies[1]) == ("200", None, b"1")
-            assert not waiting.done()
-            servers[0].dies = False
-            listeners.append(await asyncio.start_server(servers[0].answer, *address))
-            assert await waiting == ("200", None, b"0"), "it stays where its session's files were"
-            listeners[-1].close()
-            servers[0].dies = True
-            assert await ask(port, cookies[0]) == ("200", cookies[1], b"1")
-            assert {(await ask(port))[2] for _ in range(6)} == {b"1"}
-
-    asyncio.run(run())
+@pytest.mark.anyio
+async def test_readers_wait_for_a_process_that_ended_and_go_to_another_if_it_does_not_come_back(tmp_path):
+    async with proxied(tmp_path) as (port, servers, listeners):
+        cookies = await homes(port)
+        # The process dies after it has taken a request.
+        servers[0].dies, before = True, len(servers[1].heads)
+        assert (await ask(port, cookies[0], "PUT", b"file"))[0] == "502"
+        assert len(servers[1].heads) == before, "a file is not sent a second time"
+        address = listeners[0].sockets[0].getsockname()[:2]
+        # From now on, the process takes no requests.
+        listeners[0].close()
+        waiting = asyncio.create_task(ask(port, cookies[0]))
+        await asyncio.sleep(0.7)
+        assert await ask(port, cookies[1]) == ("200", None, b"1")
+        assert not waiting.done()
+        servers[0].dies = False
+        listeners.append(await asyncio.start_server(servers[0].answer, *address))
+        assert await waiting == ("200", None, b"0"), "it stays where its session's files were"
+        listeners[-1].close()
+        servers[0].dies = True
+        assert await ask(port, cookies[0]) == ("200", cookies[1], b"1")
+        assert {(await ask(port))[2] for _ in range(6)} == {b"1"}
 
 
 @CADDY
-def test_a_process_that_is_silent_loses_its_readers_and_without_any_readers_are_told(tmp_path):
-    async def run():
-        async with proxied(tmp_path) as (port, servers, _):
-            cookies = await homes(port)
-            servers[0].silent = True
-            assert await ask(port, cookies[0]) == ("200", cookies[1], b"1")
-            assert await ask(port, cookies[1]) == ("200", None, b"1")
-            servers[1].silent = True
-            assert (await ask(port, cookies[1]))[0] in ("502", "503", "504")
-            waiting = asyncio.create_task(ask(port, cookies[0]))
-            await asyncio.sleep(0.5)
-            servers[0].silent = servers[1].silent = False
-            assert (await waiting)[0] == "200", "who comes while nobody answers waits a while"
-
-    asyncio.run(run())
+@pytest.mark.anyio
+async def test_a_process_that_is_silent_loses_its_readers_and_without_any_readers_are_told(tmp_path):
+    async with proxied(tmp_path) as (port, servers, _):
+        cookies = await homes(port)
+        servers[0].silent = True
+        assert await ask(port, cookies[0]) == ("200", cookies[1], b"1")
+        assert await ask(port, cookies[1]) == ("200", None, b"1")
+        servers[1].silent = True
+        assert (await ask(port, cookies[1]))[0] in ("502", "503", "504")
+        waiting = asyncio.create_task(ask(port, cookies[0]))
+        await asyncio.sleep(0.5)
+        servers[0].silent = servers[1].silent = False
+        assert (await waiting)[0] == "200", "who comes while nobody answers waits a while"
 
 
 @CADDY
-def test_a_websocket_passes_and_ends_with_its_process(tmp_path):
-    async def run():
-        async def echo(line):
-            async for message in line:
+@pytest.mark.anyio
+async def test_a_websocket_passes_and_ends_with_its_process(tmp_path):
+    async def echo(line):
+        async for message in line:
+            await line.send(message)
+
+    async def well(line, request):
+        return line.respond(200, "") if request.path == HEALTH else None
+
+    async with serve(echo, "127.0.0.1", 0, max_size=None, process_request=well) as process:
+        ports = [process.sockets[0].getsockname()[1]]
+        async with (
+            proxied(tmp_path, ports) as (port, *_),
+            connect(f"ws://localhost:{port}/", max_size=None) as line,
+        ):
+            for message in (BODY, "ε"):
                 await line.send(message)
-
-        async def well(line, request):
-            return line.respond(200, "") if request.path == HEALTH else None
-
-        async with serve(echo, "127.0.0.1", 0, max_size=None, process_request=well) as process:
-            ports = [process.sockets[0].getsockname()[1]]
-            async with (
-                proxied(tmp_path, ports) as (port, *_),
-                connect(f"ws://localhost:{port}/", max_size=None) as line,
-            ):
-                for message in (BODY, "ε"):
-                    await line.send(message)
-                    assert await line.recv() == message
-                process.close()
-                with contextlib.suppress(ConnectionClosed):
-                    await asyncio.wait_for(line.recv(), 20)
-                await asyncio.wait_for(line.wait_closed(), 20)
-
-    asyncio.run(run())
+                assert await line.recv() == message
+            process.close()
+            with contextlib.suppress(ConnectionClosed):
+                await asyncio.wait_for(line.recv(), 20)
+            await asyncio.wait_for(line.wait_closed(), 20)
 
 
 @CADDY

@@ -10,6 +10,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 
 from dpviz.data import MAX_BYTES
 from dpviz.ui.server import uploads
+from tests.asgi import ask
 
 MINE, OTHERS = "mine", "others"
 
@@ -26,18 +27,9 @@ def stored(monkeypatch):
 
 def asked(limit, session, size, *, method="PUT", path=uploads.ROUTE):
     """Return the status of an upload that states `size`, or None if it was passed on."""
-    sent = []
-
-    async def receive():
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message):
-        sent.append(message)
-
-    headers = [] if size is None else [(b"content-length", str(size).encode())]
+    headers = {} if size is None else {"content-length": size}
     path = f"{path}{session}/file" if session else path
-    scope = {"type": "http", "method": method, "path": path, "headers": headers}
-    asyncio.run(limit(scope, receive, send))
+    sent = asyncio.run(ask(limit, path, method=method, headers=headers))
     return sent[0]["status"] if sent else None
 
 
@@ -141,15 +133,12 @@ def test_a_file_that_never_sets_out_comes_no_more(session, monkeypatch):
     assert later.file_id not in uploads._COMING[session]
 
 
-def test_what_is_asked_for_before_a_file_that_arrives_comes_no_more(session):
+def test_files_of_a_browser_are_limited_and_those_before_an_arrival_forgotten(session):
     manager = MemoryUploadedFileManager("/upload")
     manager.get_upload_urls(session, ["cut off.csv"])
     (given,) = manager.get_upload_urls(session, ["mine.csv"])
     uploads.arrived(given.file_id)
     assert not uploads.is_coming()
-
-
-def test_what_a_browser_asks_for_is_limited(session):
     MemoryUploadedFileManager("/upload").get_upload_urls(session, ["a"] * 10_000)
     assert len(uploads._COMING[session]) == uploads.MOST_COMING
 
