@@ -75,7 +75,7 @@ def records_of(data):
 
 
 def at_once(monkeypatch, *modules):
-    """Let background work of these modules' tasks be done at once, here; return the answers of one test, {job: answer}.
+    """Do the background work of these modules' tasks, or of all, at once, here; return a test's answers, {job: answer}.
 
     An answer depends only on the job and the records, so no test waits for an answer that an earlier test has waited
     for. Tests set all other inputs of a task to the same values wherever they let it work.
@@ -85,7 +85,7 @@ def at_once(monkeypatch, *modules):
     def ask(source, jobs, _own):
         data = source.dataset
         for job in jobs:
-            if job not in known and job.task.__module__ in names:
+            if job not in known and (not names or job.task.__module__ in names):
                 given = (data.labels, *job.arguments) if job.classified else job.arguments
                 key = (job, *(None if each is None else (each.shape, each.tobytes()) for each in records_of(data)))
                 if key not in _DONE:
@@ -183,6 +183,11 @@ class Page:
         self.widget("button", label).click()
         return self.run()
 
+    def go(self, name):
+        """Open another page in the same session."""
+        self.app.switch_page(f"pages/{name}.py")
+        return self.run()
+
     def give(self, content, name="mine.csv", kind="text/csv", label="Your file"):
         """Give a file to a field, or take it away with None, and run again."""
         return self.set("file_uploader", label, content if content is None else (name, content, kind))
@@ -213,6 +218,10 @@ class Page:
                 picture.pop("session", None)
                 found[picture["key"]] = (picture, header, scene)
         return found
+
+    def names(self, key="picture"):
+        """Return the names of a picture's layers."""
+        return {layer["name"] for layer in self.packed()[key][1]["layers"]}
 
     @property
     def stage(self):
@@ -373,8 +382,7 @@ def upload(open_page, name):
     def uploaded(content, file_name="mine.csv", **link):
         page = open_page(name, **{"data": "upload:", **link})
         assert page.packed() == {}
-        page.widget("file_uploader", "Your file").set_value((file_name, content, "text/csv"))
-        return page.run()
+        return page.give(content, file_name)
 
     return uploaded
 
@@ -389,9 +397,13 @@ def typed(page, bounds):
     return page.run()
 
 
+def unit_bounds(page):
+    """Type 0 and 1 as the bounds of ages and incomes."""
+    return typed(page, {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
+
+
 def release(page):
     """Release the page's settings of own records, as a curator does: tick the box, and press the button."""
     (sure,) = [each for each in page.app.checkbox if each.label.startswith("I release it")]
     sure.set_value(True)
-    page.run().widget("button", "Release").click()
-    return page.run()
+    return page.run().press("Release")

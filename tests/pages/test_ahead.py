@@ -53,13 +53,6 @@ def test_what_comes_ahead_is_what_the_rerun_brings(open_page, caplog, name, mode
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_secret_noise_never_comes_ahead(open_page, name):
-    assert offer_of(open_page(name)).draw is not None
-    offer = offer_of(open_page(name, secret="1"))
-    assert offer is None or offer.draw is None
-
-
-@pytest.mark.parametrize("name", PAGES)
 def test_the_public_gets_no_plane_of_the_records_ahead(open_page, name):
     link = {"data": "iris", "principal": "1"}
     if open_page(name, **link).query.get("principal") != "1":
@@ -69,11 +62,12 @@ def test_the_public_gets_no_plane_of_the_records_ahead(open_page, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_bands_are_offered_to_the_curator_of_a_run_whose_noise_is_known(open_page, name):
-    assert offer_of(open_page(name)).bands is not None
+def test_pictures_and_bands_are_offered_to_the_curator_of_a_run_whose_noise_is_known(open_page, name):
+    offer = offer_of(open_page(name))
+    assert None not in (offer.draw, offer.bands)
     assert offer_of(open_page(name, audience="public")).bands is None, "they are exact"
     offer = offer_of(open_page(name, secret="1"))
-    assert offer is None or offer.bands is None
+    assert offer is None or offer.draw is offer.bands is None
 
 
 def test_bands_are_the_same_while_epsilon_and_noise_change_and_others_with_other_knobs(open_page):

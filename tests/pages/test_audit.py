@@ -1,7 +1,5 @@
 """Audit page: the link has the question, findings are stated with care, and real records stay with the curator."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from dpviz.plots import scene_hash
@@ -9,25 +7,16 @@ from dpviz.tools.audit import page as audit_page
 from dpviz.tools.audit import pictures
 from dpviz.tools.audit import pictures as audit_reading
 from dpviz.tools.audit import pictures as audit_stage
+from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.audit.cases import AUDITED as CATALOGUE
-from dpviz.ui import asking
-from dpviz.ui.asking import Answers
+from tests.pages.conftest import at_once
 
 QUICK = {"audited": "nd_laplace", "n": "50"}
 
 
 @pytest.fixture
-def at_once(monkeypatch):
-    """Do the background work here and now, and remember the requests."""
-    asked = []
-
-    def ask(source, jobs, _own):
-        asked.append(len(jobs))
-        dataset = source.dataset
-        return Answers(tuple(job.task(dataset.points, dataset.box, *job.arguments) for job in jobs))
-
-    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
-    return asked
+def known(monkeypatch):
+    return at_once(monkeypatch, audit_tasks)
 
 
 def stage(page):
@@ -71,15 +60,20 @@ def test_missing_or_broken_table_is_reported(open_page, monkeypatch, tmp_path):
     assert "no report" in open_page("audit", **QUICK).app.error[0].value
 
 
-def test_other_runs_are_begun_and_said_to_be_under_way(open_page):
+def test_other_runs_are_said_to_be_under_way_and_can_be_stopped_and_started_again(open_page):
     page = open_page("audit", audit_seed="3")
     sent, result = stage(page)
     assert result is None
     assert sent["status"] == "running"
     assert finding(page) == audit_stage.STARTED
+    chosen(page, "asked", "stop", "", turn=1)
+    assert stage(page)[0]["status"] == "stopped"
+    assert finding(page) == audit_stage.STOPPED
+    chosen(page, "asked", "again", "", turn=2)
+    assert stage(page)[0]["status"] == "running"
 
 
-def test_a_quick_method_answers_in_the_first_run(open_page):
+def test_a_quick_method_answers_in_the_first_run_above_the_table_of_all(open_page):
     page = open_page("audit", **QUICK)
     assert finding(page).startswith("Kept so far: the leak is estimated at 0.9")
     captions = " ".join(caption.value for caption in page.app.caption)
@@ -89,9 +83,17 @@ def test_a_quick_method_answers_in_the_first_run(open_page):
     assert "verified" not in page.text
     assert page.query["audited"] == "nd_laplace"
     assert page.query["audit_runs"] == "500"
+    (table,) = [frame.value for frame in page.app.dataframe]
+    assert set(table["method"]) == {each.title for each in CATALOGUE.values()}
+    assert table["verdict"].iloc[0] == "violation found"
+    assert "./dpm?calibration=published" in set(table["look"])
+    assert "verified" not in table.to_string()
     again = open_page("audit", **page.link)
     assert stage(again)[1] == stage(page)[1], "the link brings the same picture back"
     assert stage(again.set("number_input", "Seed of the runs", 3))[1] != stage(page)[1]
+    page.press("Audit all again, here")
+    assert "Stop making the table" in page.buttons
+    assert any("on their way" in caption for caption in page.captions)
 
 
 def test_the_audited_epsilon_is_in_the_link_and_in_the_promise(open_page):
@@ -116,37 +118,39 @@ def test_what_is_chosen_on_the_stage_is_followed_once(open_page):
     assert page.query["audited_mode"].startswith("dpm")
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"moved": ["epsilon", 99, 1]},
-        {"moved": ["epsilon", "1", 1]},
-        {"moved": "moved"},
-        {"asked": ["method", "no such method", 1]},
-        {"asked": ["mode", ["dpm"], 1]},
-        {"asked": ["mode", "dpm", "now"]},
-        {"asked": None},
-        ["moved"],
-    ],
-)
-def test_a_senseless_message_of_the_browser_changes_nothing(open_page, message):
+SENSELESS = [
+    {"moved": ["epsilon", 99, 1]},
+    {"moved": ["epsilon", "1", 1]},
+    {"moved": "moved"},
+    {"asked": ["method", "no such method", 1]},
+    {"asked": ["mode", ["dpm"], 1]},
+    {"asked": ["mode", "dpm", "now"]},
+    {"asked": None},
+    ["moved"],
+]
+
+
+def test_a_senseless_message_of_the_browser_changes_nothing(open_page):
     page = open_page("audit", **QUICK)
     before = page.query
-    page.app.session_state["audit-stage"] = message
-    assert page.run().query == before
+    for message in SENSELESS:
+        page.app.session_state["audit-stage"] = message
+        assert page.run().query == before, message
 
 
-def test_what_so_few_runs_cannot_refute_is_undecided(open_page, at_once):
+@pytest.mark.usefixtures("known")
+def test_what_so_few_runs_cannot_refute_is_undecided(open_page):
     page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_epsilon="10", audit_runs="200")
-    assert at_once
     assert finding(page) == "Undecided: 200 runs can show at most 2.83, and it promised 10."
     assert "No violation" not in page.text
 
 
-def test_a_result_stays_known_and_one_of_other_readers_does_not(open_page, at_once):
-    del at_once[:]
+@pytest.mark.usefixtures("known")
+def test_a_result_stays_known_and_one_of_other_readers_does_not(open_page):
     page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_runs="200")
     first = stage(page)[1]
+    assert first["verdict"] == "Proved."
+    assert "Best attack on this noise" in {line["name"] for line in first["lines"]}
     chosen(page, "moved", "epsilon", 6, turn=1)
     results = stage(page)[0]["results"]
     assert results[3] == first, "where the slider has been there is nothing to wait for"
@@ -156,31 +160,15 @@ def test_a_result_stays_known_and_one_of_other_readers_does_not(open_page, at_on
     assert stage(open_page("audit", **own, audience="public"))[0]["whom"] != stage(open_page("audit", **own))[0]["whom"]
 
 
-def test_what_is_published_is_caught(open_page, at_once):
+@pytest.mark.usefixtures("known")
+def test_what_is_published_is_caught(open_page):
     page = open_page("audit", audit_runs="200")
-    assert at_once
     assert finding(page).startswith("Published k-means promised 1, but leaks at least 2.8")
     assert stage(page)[1]["verdict"] == "ε = 1 is claimed, and these runs disprove it."
     assert {line["name"] for line in stage(page)[1]["lines"]} >= {"What is claimed", "The attack"}
-    histogram, _ = page.app.session_state["dpviz:shown"].scenes
+    histogram, _ = page.shown.scenes
     assert stage(page)[1]["scene"] == scene_hash(histogram), "imported settings know the picture by it"
     assert histogram.layers[-1].role.value == "violation"
-
-
-def test_a_proved_mode_shows_the_best_attack_on_its_noise(open_page, at_once):
-    page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_runs="200")
-    assert at_once
-    assert stage(page)[1]["verdict"] == "Proved."
-    assert "Best attack on this noise" in {line["name"] for line in stage(page)[1]["lines"]}
-
-
-def test_runs_can_be_stopped_and_started_again(open_page):
-    page = open_page("audit", audit_seed="3")
-    chosen(page, "asked", "stop", "", turn=1)
-    assert stage(page)[0]["status"] == "stopped"
-    assert finding(page) == audit_stage.STOPPED
-    chosen(page, "asked", "again", "", turn=2)
-    assert stage(page)[0]["status"] == "running"
 
 
 def test_controls_that_a_link_hides_are_not_there(open_page):
@@ -211,24 +199,6 @@ def test_a_record_that_is_not_there_is_told(open_page):
     assert stage(page)[1] is not None
 
 
-def test_the_table_is_there_and_links_to_the_reasons(open_page):
-    page = open_page("audit", **QUICK)
-    (table,) = [frame.value for frame in page.app.dataframe]
-    assert set(table["method"]) == {each.title for each in CATALOGUE.values()}
-    assert table["verdict"].iloc[0] == "violation found"
-    assert "./dpm?calibration=published" in set(table["look"])
-    assert "verified" not in table.to_string()
-
-
-def test_the_table_can_be_made_here(open_page):
-    page = open_page("audit", **QUICK)
-    (again,) = [button for button in page.app.button if button.label == "Audit all again, here"]
-    again.click()
-    page.run()
-    assert "Stop making the table" in [button.label for button in page.app.button]
-    assert any("on their way" in caption.value for caption in page.app.caption)
-
-
 @pytest.mark.parametrize("query", [{}, {"neighbors": "own", "record": "3"}], ids=["its own pair", "a record"])
 def test_what_there_is_to_read_has_the_counts_and_code_that_makes_the_pictures(open_page, query):
     page = open_page("audit", audit_tab="read", **QUICK, **query)
@@ -239,19 +209,20 @@ def test_what_there_is_to_read_has_the_counts_and_code_that_makes_the_pictures(o
     (code,) = page.app.code
     scope = {}
     exec("\n".join(line for line in code.value.split("\n") if "page" not in line), scope)
-    shown = page.app.session_state["dpviz:shown"].scenes
+    shown = page.shown.scenes
     assert [scene_hash(scene) for scene in scope["scenes"]] == [scene_hash(scene) for scene in shown]
 
 
-def test_the_public_reads_no_counts_of_real_records(open_page):
-    query = {"neighbors": "own", "record": "3", "audience": "public"}
-    page = open_page("audit", audit_tab="read", **QUICK, **query)
+@pytest.mark.parametrize(
+    ("query", "caption"),
+    [
+        ({**QUICK, "neighbors": "own", "record": "3", "audience": "public"}, ""),
+        ({"audited": "dpm", "n": "50"}, "no picture to write down"),
+    ],
+    ids=["the public, of a real record", "without runs"],
+)
+def test_there_is_all_but_the_numbers_to_read(open_page, query, caption):
+    page = open_page("audit", audit_tab="read", **query)
     assert audit_reading.MISREADINGS[0].said in page.text
     assert not [each for each in page.app.markdown if "$$" in each.value]
-
-
-def test_without_runs_there_is_all_but_the_numbers_to_read(open_page):
-    page = open_page("audit", audit_tab="read", audited="dpm", n="50")
-    assert audit_reading.MISREADINGS[0].said in page.text
-    assert not [each for each in page.app.markdown if "$$" in each.value]
-    assert any("no picture to write down" in each.value for each in page.app.caption)
+    assert any(caption in each for each in page.captions)

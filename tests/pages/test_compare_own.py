@@ -24,7 +24,7 @@ from dpviz.tools.compare.search import MOST_ROUNDS
 from dpviz.ui import asking, release_ledger
 from dpviz.ui.asking import Answers
 from dpviz.ui.data.upload import HELD
-from tests.pages.conftest import at_once, release, typed
+from tests.pages.conftest import at_once, release, typed, unit_bounds
 
 ROWS = np.random.default_rng(0).random((60, 2)).round(4)
 CSV = ("age,income,group\n" + "\n".join(f"{a},{b},g{i % 2}" for i, (a, b) in enumerate(ROWS))).encode()
@@ -54,10 +54,6 @@ def address(page):
     return dict(parse_qsl(found[0], keep_blank_values=True))
 
 
-def unit_bounds(page):
-    return typed(page, {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
-
-
 def test_an_upload_is_compared_and_its_runs_are_marked(upload, known):
     page = unit_bounds(upload(CSV, **SU, chosen="dplloyd", chosen_epsilon="1.0", compare_tab="report"))
     assert not page.app.error
@@ -70,11 +66,12 @@ def test_an_upload_is_compared_and_its_runs_are_marked(upload, known):
     assert page.query["data"] == f"upload:{hashlib.sha256(CSV).hexdigest()[:16]}"
     assert "run-chosen" in page.packed()
     assert len(page.app.get("download_button")) == 3
+    assert any("Do not publish it" in caption.value for caption in page.app.caption)
     assert "Proved" in page.text
 
 
-def test_bounds_from_the_records_leave_nothing_proved(upload, known):
-    del known
+@pytest.mark.usefixtures("known")
+def test_bounds_from_the_records_or_free_centers_leave_nothing_to_compare(upload):
     page = upload(CSV, **{**SU, "chosen": "dplloyd", "chosen_epsilon": "1.0"})
     page.set("selectbox", "Public bounds", "data")
     assert {each["promise"] for each in page.compared["maps"]} == {"not proved"}
@@ -83,10 +80,6 @@ def test_bounds_from_the_records_leave_nothing_proved(upload, known):
     made = table[table["Method"] != NO_DATA]
     assert len(made) > 0
     assert all("not proved" in words for words in made["Guarantee"])
-
-
-def test_where_as_many_centers_as_records_cost_nothing_no_cost_is_said(upload, known):
-    del known
     page = unit_bounds(upload(b"age,income\n0.1,0.2\n0.4,0.9\n0.8,0.3\n", **SU))
     assert set(page.compared["findings"]) == {stage.NO_COST}
 
@@ -134,8 +127,8 @@ def test_what_to_begin_with_may_follow_from_released_counts(open_page):
     assert not any("begin with" in each.value for each in page.app.markdown)
 
 
-def test_the_link_is_written_whoever_looks_and_where_nothing_is_compared(open_page, known):
-    del known
+@pytest.mark.usefixtures("known")
+def test_the_link_is_written_whoever_looks_and_where_nothing_is_compared(open_page):
     page = open_page("compare", **SU, n="200", audience="public", compare_grid="many")
     found = address(page)
     assert (found["audience"], found["compare_grid"], found["n"], found["with_dplloyd"]) == (
@@ -158,6 +151,9 @@ def test_the_public_of_an_upload_sees_promises_alone(upload, known):
     assert page.compared["records"] is None
     assert "60" not in page.compared["lede"]
     assert page.compared["maps"][0]["numbers"][2] == ["74", "in 100"]
+    assert address(page)["data"] == "upload"
+    assert hashlib.sha256(CSV).hexdigest()[:16] not in str(address(page))
+    assert page.packed() == {}
 
 
 @pytest.mark.usefixtures("known")
@@ -170,13 +166,6 @@ def test_bounds_that_cut_off_the_records_hold_finding_and_recommendation_back(up
     assert HELD not in str(public.compared)
 
 
-def test_the_public_link_of_an_upload_says_nothing_of_its_bytes(upload):
-    page = unit_bounds(upload(CSV, **SU, audience="public"))
-    assert address(page)["data"] == "upload"
-    assert hashlib.sha256(CSV).hexdigest()[:16] not in str(address(page))
-    assert page.packed() == {}
-
-
 def button(page, label):
     (found,) = [each for each in page.app.button if label in each.label]
     found.click()
@@ -187,8 +176,8 @@ def said(page):
     return "\n".join(each.value for each in (*page.app.warning, *page.app.caption))
 
 
-def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_budget(upload, known, monkeypatch):
-    del known
+@pytest.mark.usefixtures("known")
+def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_budget(upload, monkeypatch):
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters"))
     assert "k = 5 is in this page's link" in said(page)
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5", "k_known": "0"}, compare_tab="clusters"))
@@ -251,8 +240,8 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
     assert "is known without the records: a public input" in said(page)
 
 
-def test_a_set_with_known_groups_says_that_k_is_theirs(open_page, known):
-    del known
+@pytest.mark.usefixtures("known")
+def test_a_set_with_known_groups_says_that_k_is_theirs(open_page):
     page = open_page("compare", **SU | {"n_clusters": "5", "n": "200"})
     assert "k = 5: the groups that this data set is known to have." in said(page)
 

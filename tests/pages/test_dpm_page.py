@@ -24,6 +24,8 @@ def linked(page):
 
 def test_moving_a_share_moves_the_others_so_that_they_add_up(open_page):
     page = open_page(DPM, **OWN)
+    by_rule = open_page(DPM).packed()["spending"][1]["hash"]
+    assert page.packed()["spending"][1]["hash"] != by_rule, "the spending follows the shares"
     assert shares_of(page) == {"Interval size": 0.04, "Counts": 0.18, "Splits": 0.18, "Averages": 0.6}
     before = page.hash
     page.set("slider", "Averages", 0.2)
@@ -37,7 +39,7 @@ def test_moving_a_share_moves_the_others_so_that_they_add_up(open_page):
     assert again.packed() == page.packed()
 
 
-def test_a_locked_share_stays(open_page):
+def test_locked_shares_stay_and_with_all_others_locked_nothing_moves(open_page):
     page = open_page(DPM, **OWN, lock_counts="1")
     assert page.widget("slider", "Counts").disabled
     page.set("slider", "Splits", 0.5)
@@ -45,9 +47,6 @@ def test_a_locked_share_stays(open_page):
     assert after["Counts"] == 0.18
     assert math.fsum(after.values()) == pytest.approx(1.0)
     assert page.query["lock_counts"] == "1"
-
-
-def test_with_every_other_share_locked_nothing_moves_and_the_page_says_why(open_page):
     page = open_page(DPM, **OWN, lock_interval="1", lock_counts="1", lock_splits="1")
     page.set("slider", "Averages", 0.3)
     assert shares_of(page)["Averages"] == pytest.approx(0.6)
@@ -59,11 +58,6 @@ def test_a_link_whose_shares_do_not_add_up_is_scaled_and_said(open_page):
     assert any("must add up to 1" in warning for warning in page.warnings)
     assert linked(page) == pytest.approx(1.0, abs=1e-12)
     assert page.run().warnings == [], "said once"
-
-
-def test_the_spending_follows_the_shares(open_page):
-    rule, own = open_page(DPM), open_page(DPM, **OWN)
-    assert rule.packed()["spending"][1]["hash"] != own.packed()["spending"][1]["hash"]
 
 
 @pytest.mark.parametrize("audience", ["curator", "public"])
@@ -87,12 +81,6 @@ def test_the_card_says_where_delta_comes_from(open_page):
     assert NOISY_DELTA_CAVEAT not in given.card
 
 
-def test_the_published_claim_is_not_established_in_two_features(open_page):
-    page = open_page(DPM, calibration="published")
-    assert "not established" in page.card
-    assert all("No limit is established" in note for slider in page.sliders.values() for note in slider["notes"])
-
-
 def test_a_subset_that_is_chosen_is_looked_into(open_page):
     page = open_page(DPM)
     before = page.packed()
@@ -109,27 +97,21 @@ def test_a_subset_that_is_chosen_is_looked_into(open_page):
     assert page.packed()["strip-score"][1]["hash"] != after["strip-score"][1]["hash"]
 
 
-def test_a_subset_that_the_tree_does_not_have_is_the_root(open_page):
+def test_a_subset_of_no_tree_is_the_root_and_the_link_is_still_checked(open_page):
     page = open_page(DPM, node="4000")
     assert page.packed()["picture"]
     assert "All records" in page.text
-
-
-def test_what_is_wrong_with_a_link_is_said_where_its_subset_makes_the_page_run_again(open_page):
     page = open_page(DPM, node=999, noise_seed="many")
     assert re.search("The link's noise_seed must .*got 'many'", "".join(page.warnings))
     assert not page.run().warnings, "said once"
 
 
-def test_the_public_sees_the_tree_and_no_scores(open_page):
+def test_the_public_sees_the_tree_and_neither_scores_nor_quality(open_page):
     page = open_page(DPM, audience="public", node="1")
     assert set(page.packed()) == {"picture", "profiles", "spending", "tree"}
     # A term explains the chance of each cut.
     assert not re.search("Chance(?! of each cut)", page.text)
     assert "Exact" not in page.text
-
-
-def test_every_run_of_many_is_the_curators(open_page):
     for tab, words in (("many", outcomes.PUBLIC), ("quality", dpm_tabs.PUBLIC_QUALITY)):
         page = open_page(DPM, audience="public", tab=tab)
         assert [info.value for info in page.app.info] == [words]

@@ -1,11 +1,10 @@
 """A picture is drawn once: a picture that came ahead or is on screen is not drawn again, a different one is."""
 
-import threading
-
 import pytest
 
 from dpviz.stories.run import Run
 from tests.pages.conftest import PAGES, SOME_KIND, SOME_KNOB
+from tests.pages.test_ahead import drawn
 
 
 @pytest.fixture
@@ -22,12 +21,9 @@ def drawings(monkeypatch):
 
 
 def ahead(page, place):
-    """Draw ahead of the page at one of the slider's values, in a separate thread as the server does."""
-    offer, found = page.app.session_state["dpviz:ahead"], []
-    thread = threading.Thread(target=lambda: found.extend(offer.draw(offer.values[place])))
-    thread.start()
-    thread.join()
-    return dict(found)["picture"]
+    """Draw ahead of the page at one of the slider's values, as the server does."""
+    offer = page.app.session_state["dpviz:ahead"]
+    return drawn(offer, offer.values[place])["picture"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -54,13 +50,6 @@ def test_another_picture_is_drawn_and_is_a_fresh_session_s(open_page, drawings, 
     page.set(SOME_KIND.get(name, "slider"), label, wanted)
     assert len(drawings) == 1
     assert page.hash == open_page(name, **{knob: str(wanted)}).hash != before
-
-
-def test_the_public_never_gets_what_was_packed_for_the_curator(open_page, name):
-    page = open_page(name)
-    owners = page.packed()["picture"][2]
-    page.look("public")
-    assert page.packed()["picture"][2] == open_page(name, audience="public").packed()["picture"][2] != owners
 
 
 @pytest.mark.parametrize("link", [{"secret": "1"}, {"data": "draw"}])

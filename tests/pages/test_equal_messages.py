@@ -97,13 +97,12 @@ def written(rows):
 def opened(open_page, name, rows, **link):
     fingerprint = hashlib.sha256(written(ROWS)).hexdigest()[:16]
     page = open_page(name, data=f"upload:{fingerprint}", **QUICK.get(name, {}), **link)
-    page.widget("file_uploader", "Your file").set_value(("mine.csv", written(rows), "text/csv"))
-    return typed(page.run(), BOUNDS)
+    return typed(page.give(written(rows)), BOUNDS)
 
 
 def exports(page, monkeypatch):
     """Return every file that everyone can save of the page."""
-    shown = page.app.session_state["dpviz:shown"]
+    shown = page.shown
     if shown is None:
         return {}
     kinds = [kind for kind in FORMATS if shown.scenes or kind not in PICTURED]

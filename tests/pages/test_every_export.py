@@ -78,8 +78,7 @@ def place(request, monkeypatch):
 def given(page):
     """Give a page the file that it may ask for."""
     if "Your file" in [field.label for field in page.app.file_uploader]:
-        page.widget("file_uploader", "Your file").set_value((FILE, CONTENT, "text/csv"))
-        page.run()
+        page.give(CONTENT, FILE)
         labels = [field.label for field in page.app.text_input if field.label.endswith(" from")]
         typed(page, dict.fromkeys(labels, (0.0, 1.0)))
         if any("Nothing of this file has been released" in info.value for info in page.app.info):
@@ -108,7 +107,7 @@ def offered(page):
 )
 def test_every_file_of_every_page_holds_what_is_on_screen(open_page, place, kind):
     opened = given(open_page(place, **LINKS[kind], **QUICK.get(place, {})))
-    shown = opened.app.session_state["dpviz:shown"]
+    shown = opened.shown
     formats = offered(opened)
     # The pages in ACROSS show the public nothing about these records.
     blind = shown.public and place in ACROSS
@@ -222,7 +221,7 @@ def check_script(text, shown, place, frame):
 )
 def test_every_script_makes_what_is_on_screen_in_another_process(open_page, run_in, tmp_path, place, kind):
     page = given(open_page(place, **SCRIPTED[kind], **QUICK.get(place, {})))
-    shown = page.app.session_state["dpviz:shown"]
+    shown = page.shown
     if shown.source.uploaded:
         (tmp_path / UPLOAD).write_bytes(CONTENT)
     text = make(shown, place, ExportRequest("py")).content.decode()

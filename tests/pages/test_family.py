@@ -11,10 +11,6 @@ PAGE = "convergent_kmeans"
 SMALL = {"n": "200", "n_clusters": "3"}
 
 
-def names_of(packed, key):
-    return [layer["name"] for layer in packed[key][1]["layers"]]
-
-
 @pytest.mark.parametrize("method", family.FAMILY)
 @pytest.mark.parametrize("audience", ["curator", "public"])
 def test_every_baseline_has_its_picture_sentence_and_guarantee(open_page, method, audience):
@@ -81,8 +77,8 @@ def test_two_modes_stand_side_by_side_and_in_step(open_page):
     assert right[0]["follow"] == "picture"
     assert len(left[1]["frames"]) == len(right[1]["frames"])
     assert (left[1]["title"], right[1]["title"]) == ("Repaired", "As published")
-    assert "Same noise, every ε" in names_of(packed, "picture")
-    assert "Same noise, every ε" in names_of(packed, "other")
+    assert "Same noise, every ε" in page.names()
+    assert "Same noise, every ε" in page.names("other")
     assert "What honesty costs" in page.text
     assert "only the repaired one is proved" in page.sentence or "farther off" in page.sentence
     assert page.query["epsilon"] == "2.0"
@@ -90,7 +86,7 @@ def test_two_modes_stand_side_by_side_and_in_step(open_page):
 
 def test_without_a_noise_seed_there_is_no_trail_of_the_same_noise(open_page):
     page = open_page(PAGE, **SMALL, mode="both", secret="1")
-    assert "Same noise, every ε" not in names_of(page.packed(), "picture")
+    assert "Same noise, every ε" not in page.names()
     before = {key: data for key, (_, _, data) in page.packed().items()}
     # A second look releases nothing.
     assert {key: data for key, (_, _, data) in page.run().packed().items()} == before

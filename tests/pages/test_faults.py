@@ -37,7 +37,7 @@ def test_caches_that_are_emptied_in_the_middle_of_a_run_change_nothing(open_page
 def test_an_export_needs_no_disk(open_page, name):
     """Files are made in memory and saved by the browser, so a full disk of the server does not matter."""
     page = open_page(name, n="200")
-    shown = page.app.session_state["dpviz:shown"]
+    shown = page.shown
     # The first export imports the modules that the other exports need.
     make(shown, name, ExportRequest("html"))
     written = []

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dpviz.ui import state
+from dpviz.ui.export.files import ExportRequest, make
 from dpviz.ui.hiding import GROUPS, STYLES
 from tests.pages.conftest import DPM, FIRST, LINKED, PAGES
 
@@ -48,7 +49,7 @@ def test_a_link_sets_what_it_hides(open_page, name):
 
 
 @pytest.mark.parametrize("name", LINKED)
-def test_every_group_leaves_a_page_that_runs(open_page, name):
+def test_every_group_leaves_a_page_that_runs_and_projector_type_is_larger(open_page, name):
     page = open_page(name, hide=",".join(GROUPS))
     assert menus(page) == set()
     assert page.warnings == []
@@ -58,6 +59,12 @@ def test_every_group_leaves_a_page_that_runs(open_page, name):
     plain = open_page(name)
     assert not any(style in styles(plain) for style in STYLES.values())
     assert menus(plain) == MENUS
+    large = open_page(name, size="projector")
+    assert "22px" in styles(large)
+    assert "22px" not in styles(plain)
+    if name in PAGES:
+        assert large.hash == plain.hash
+        assert large.query == {**plain.query, "size": "projector"}
 
 
 def test_one_tab_is_taken_away_and_another_is_open_instead(open_page):
@@ -86,32 +93,14 @@ def test_a_wrong_name_is_said_with_what_is_allowed_and_the_rest_holds(open_page)
     assert "\\<img src=x\\>" in page.app.warning[0].value
 
 
-def test_hiding_stays_when_another_page_is_opened(open_page):
+def test_hiding_is_not_in_exported_settings_and_stays_when_another_page_is_opened(open_page):
     page = open_page(DPM, n="300", hide="seeds", size="projector")
-    page.app.switch_page("pages/morse.py")
-    page.run()
-    assert (page.query["hide"], page.query["size"]) == ("seeds", "projector")
-    assert "22px" in styles(page)
-
-
-@pytest.mark.parametrize("name", LINKED)
-def test_projector_type_is_larger_and_the_picture_is_the_same(open_page, name):
-    large, usual = open_page(name, size="projector"), open_page(name)
-    assert "22px" in styles(large)
-    assert "22px" not in styles(usual)
-    if name in PAGES:
-        assert large.hash == usual.hash
-        assert large.query == {**usual.query, "size": "projector"}
-
-
-def test_what_is_hidden_is_not_in_exported_settings(open_page):
-    from dpviz.ui.export.files import ExportRequest, make
-
-    page = open_page(DPM, n="300", hide="seeds", size="projector")
-    shown = page.app.session_state["dpviz:shown"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(state, "kept_params", lambda: {"hide": "seeds", "size": "projector"})
-        file = json.loads(make(shown, DPM, ExportRequest("json")).content)
+        file = json.loads(make(page.shown, DPM, ExportRequest("json")).content)
     knobs = {name for group in ("data", "seeds", "view", "knobs") for name in file[group]}
     assert not knobs & {"hide", "size"}
     assert "epsilon" in knobs
+    page.go("morse")
+    assert (page.query["hide"], page.query["size"]) == ("seeds", "projector")
+    assert "22px" in styles(page)

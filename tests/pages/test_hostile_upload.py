@@ -37,8 +37,7 @@ def content():
 def opened(open_page, name, **link):
     """Open a page with the hostile file, its bounds typed."""
     page = open_page(name, data="upload:", **link)
-    page.widget("file_uploader", "Your file").set_value((FILE, content(), "text/csv"))
-    page.run()
+    page.give(content(), FILE)
     fields = [field.label for field in page.app.text_input]
     labels = [each for each in fields if each.endswith(" from")]
     return typed(page, dict.fromkeys(labels, (0.0, 1.0)))
@@ -85,9 +84,7 @@ def test_the_report_and_the_tables_of_a_comparison_hold_words(open_page, monkeyp
     monkeypatch.setattr(compare_report, "buttons", lambda *given: papers.append(given[0]) or own(*given))
     page = opened(open_page, "compare", **SU, chosen="dplloyd", chosen_epsilon="1.0", compare_tab="report")
     check_words(page)
-    (centers,) = [
-        table.value for table in page.app.dataframe if any(SECRET in str(name) for name in table.value.columns)
-    ]
+    (centers,) = [each.value for each in page.app.dataframe if any(SECRET in str(name) for name in each.value.columns)]
     assert list(centers.columns) == [EVIL, f"'{FORMULA}"]
     found = Tags(document.html(papers[-1]))
     assert EVIL in found.text

@@ -1,17 +1,13 @@
 """Many runs on all five pages, and the attack on one record: pictures, words, and facts kept from the public."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
 
 from dpviz.methods.convergent_kmeans import page as kmeans_page
 from dpviz.plots.scene import read_header
-from dpviz.stories.center_facts import AS_GOOD
 from dpviz.tools.many_runs import runs as outcome_tasks
-from dpviz.ui import asking
-from dpviz.ui.asking import Answers
-from tests.pages.conftest import FIRST, LAPLACE, PAGES
+from tests.pages.conftest import FIRST, LAPLACE, PAGES, at_once
 
 TABS = {
     FIRST: {"tab": "runs"},
@@ -25,20 +21,9 @@ SMALL = {"n": "200"}
 
 @pytest.fixture
 def ready(monkeypatch):
-    """Let the runs be done at once, here; returns the jobs that were asked for."""
-    known = {}
-
-    def ask(source, jobs, _own):
-        data = source.dataset
-        for job in jobs:
-            if (source.key, job) not in known:
-                given = (data.labels, *job.arguments) if job.classified else job.arguments
-                known[source.key, job] = job.task(data.points, data.box, *given)
-        return Answers(tuple(known[source.key, job] for job in jobs))
-
-    monkeypatch.setattr(asking, "background", lambda: SimpleNamespace(ask=ask))
+    """Let the runs be done at once, here; returns the answers of the jobs that were asked for."""
     monkeypatch.setattr(kmeans_page, "ATTACKS", {"noisy": 10, "published": 10})
-    return known
+    return at_once(monkeypatch)
 
 
 def words_of(page):
@@ -53,7 +38,7 @@ def test_every_page_plays_its_runs(open_page, ready, name):
     assert scene[1]["eased"] is False
     assert dots[0]["follow"] == "outcomes"
     assert " of every 20 runs " in words_of(page)
-    draws = {job.arguments[1] for _, job in ready if job.task is outcome_tasks.outcomes}
+    draws = {job.arguments[1] for job in ready if job.task is outcome_tasks.outcomes}
     assert {each.first for each in draws} >= {0, 5}
     assert page.widget("button", "New noise for all runs").key == "outcomes-new"
 
@@ -70,20 +55,17 @@ def test_the_public_gets_no_run_at_all(open_page, ready, name):
 def test_new_noise_changes_the_noise_and_nothing_else(open_page):
     page = open_page(FIRST, **SMALL, **TABS[FIRST], n_outcomes="10")
     before = page.query
-    (button,) = [each for each in page.app.button if each.key == "outcomes-new"]
-    hashes = {page.packed()["outcomes"][1]["hash"]}
-    button.click()
-    page.run()
-    after = page.query
+    drawn = page.packed()["outcomes"][1]["hash"]
+    after = page.press("New noise for all runs").query
     assert {name for name in after if after[name] != before.get(name)} == {"noise_seed"}
-    assert page.packed()["outcomes"][1]["hash"] not in hashes
+    assert page.packed()["outcomes"][1]["hash"] != drawn
 
 
 def test_start_and_noise_vary_apart(open_page, ready):
     page = open_page(FIRST, **SMALL, **TABS[FIRST], n_outcomes="10", vary="start")
-    assert {job.arguments[1].vary for _, job in ready} == {"start"}
+    assert {job.arguments[1].vary for job in ready} == {"start"}
     page.set("button_group", "What differs between runs", "both")
-    assert {job.arguments[1].vary for _, job in ready} == {"start", "both"}
+    assert {job.arguments[1].vary for job in ready} == {"start", "both"}
     assert page.packed()["outcomes"]
 
 
@@ -102,12 +84,12 @@ def test_the_attack_is_drawn_and_said(open_page, ready, what):
     said = words_of(page)
     wanted = {"exact": "give the record away", "noisy": "a guess that looks at nothing", "published": "on one line"}
     assert wanted[what] in said
-    names = {layer["name"] for layer in page.packed()["attack"][1]["layers"]}
+    names = page.names("attack")
     assert "the record" in names
     assert ("the record is on this line" in names) == (what == "published")
     captions = " ".join(caption.value for caption in page.app.caption)
     assert "Curator view: not a release" in captions
-    assert {job.arguments[0].record for _, job in ready} == {4}
+    assert {job.arguments[0].record for job in ready} == {4}
     # The limit beside the slider is on the same screen as a record that was found: each states its subject.
     (slider,) = page.sliders.values()
     assert all(note.startswith("The picture's noisy release: An attacker") for note in slider["notes"])
@@ -116,15 +98,12 @@ def test_the_attack_is_drawn_and_said(open_page, ready, what):
     assert all(note.startswith("An attacker") for note in other["notes"])
 
 
-def test_the_public_does_not_see_the_attack(open_page, ready):
+def test_a_record_beyond_the_last_is_the_last_and_the_public_sees_no_attack(open_page, ready):
     page = open_page(FIRST, **SMALL, tab="attack", audience="public")
     assert "attack" not in page.packed()
     assert not ready
-
-
-def test_a_record_that_is_not_there_is_the_last(open_page, ready):
     page = open_page(FIRST, **SMALL, tab="attack", record="5000")
-    assert {job.arguments[0].record for _, job in ready} == {199}
+    assert {job.arguments[0].record for job in ready} == {199}
     assert any("this is the last" in caption.value for caption in page.app.caption)
 
 
@@ -139,27 +118,12 @@ def test_both_claims_are_named_where_they_differ(open_page):
     assert "Claimed: at most 74 in 100" in note
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_label_says_whom_it_protects_and_what_stays_here(open_page, name):
-    page = open_page(name, **SMALL)
-    for words in ("Protects:", "Trusted:", "Stated", "Proved", "in 100", "Public inputs", "never to be released"):
-        assert words in page.card
-    public = open_page(name, **SMALL, audience="public")
-    labels = {each.card.partition("Guarantee")[2].replace(f"{AS_GOOD}  ", "") for each in (page, public)}
-    assert len(labels) == 1, "the label follows from public words alone"
-
-
-@pytest.mark.usefixtures("ready")
-def test_headers_are_read_as_browsers_do(open_page):
-    page = open_page("dpm", **SMALL, **TABS["dpm"], n_outcomes="10")
-    _, header, packed = page.packed()["outcome-bands"]
-    assert read_header(packed)["hash"] == header["hash"]
-    assert header["title"].startswith("Cost against")
-
-
 @pytest.mark.usefixtures("ready")
 def test_where_dpm_cuts_is_drawn_of_as_many_runs_as_are_played(open_page):
     page = open_page("dpm", **SMALL, **TABS["dpm"], n_outcomes="15")
+    _, header, packed = page.packed()["outcome-bands"]
+    assert read_header(packed)["hash"] == header["hash"]
+    assert header["title"].startswith("Cost against")
     assert page.widget("slider", "Runs").value == 15
     packed = page.packed()
     assert len(packed["outcomes"][1]["frames"]) == 15

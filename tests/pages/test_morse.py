@@ -22,10 +22,6 @@ def ready(monkeypatch):
     return known
 
 
-def names_of(page, key="picture"):
-    return {layer["name"] for layer in page.packed()[key][1]["layers"]}
-
-
 @pytest.mark.parametrize(
     ("base", "calibration", "moves"),
     [
@@ -39,7 +35,7 @@ def test_every_mixture_has_every_picture(open_page, base, calibration, moves):
     page = open_page(PAGE, **SMALL, base=base, calibration=calibration, moves=moves, epsilon="10.0")
     assert page.warnings == []
     assert not page.app.error
-    assert "hilltop" in names_of(page)
+    assert "hilltop" in page.names()
     assert {"dendrogram", "spending"} <= set(page.packed())
     assert "Proved" in page.card
     assert (page.query["base"], page.query["moves"]) == (base, moves)
@@ -47,20 +43,17 @@ def test_every_mixture_has_every_picture(open_page, base, calibration, moves):
 
 def test_the_public_sees_all_but_records_and_agreement(open_page):
     curator, public = open_page(PAGE), open_page(PAGE, audience="public")
-    assert names_of(curator) - names_of(public) == {"person", "true average", "noise", CLOUD}
-    assert names_of(curator, "dendrogram") == names_of(public, "dendrogram")
+    assert curator.names() - public.names() == {"person", "true average", "noise", CLOUD}
+    assert curator.names("dendrogram") == public.names("dendrogram")
     assert "(ARI)" in curator.text
     assert "ARI" not in public.text
 
 
-def test_the_clusters_asked_for_are_where_the_scrubber_begins(open_page):
+def test_the_scrubber_begins_at_the_clusters_asked_for_or_says_there_are_fewer(open_page):
     page = open_page(PAGE, n_clusters="3")
     header = page.packed()["picture"][1]
     assert header["frames"][header["start_frame"]][0] == "3 clusters"
     assert page.packed()["dendrogram"][1]["start_frame"] == header["start_frame"]
-
-
-def test_more_clusters_than_peaks_are_said(open_page):
     page = open_page(PAGE, n="100", n_clusters="20", epsilon="0.1")
     assert "too few for 20 clusters" in page.sentence
 
@@ -91,7 +84,7 @@ def test_a_click_on_a_transition_point_shows_its_search(open_page, monkeypatch):
 def test_many_runs_are_drawn_for_the_curator_only(open_page, ready):
     page = open_page(PAGE, **SMALL, n_morse_runs="5")
     packed = page.packed()
-    assert {"Morse processing", "k-means on the means"} <= names_of(page, "ari")
+    assert {"Morse processing", "k-means on the means"} <= page.names("ari")
     assert all(layer["audience"] == "curator" for layer in packed["ari"][1]["layers"])
     assert len(packed["lanes"][1]["y"]["names"]) == 5
     assert any("of 5** runs" in text.value for text in page.app.markdown)

@@ -40,28 +40,22 @@ def test_each_domain_mode_has_its_guarantee_per_distance(open_page, domain, prov
     assert ("not the 2.8 that is claimed" in page.stage["guarantee"]) == (domain == "redraw")
 
 
-def test_redraw_that_would_hardly_ever_land_inside_is_refused_with_the_way_out(open_page):
+def test_mixed_units_are_divided_and_a_hopeless_redraw_is_refused(open_page):
     page = open_page(PAGE, data="iris", domain="redraw", epsilon="0.01")
     (error,) = page.app.error
     assert "domain='clamp'" in error.value.replace("\\", "")
-
-
-def test_mixed_units_are_divided_by_their_ranges(open_page):
     assert open_page(PAGE, data="breast_cancer").stage["strip"]["unit"] == "of the range"
     assert open_page(PAGE, data="iris").stage["loss"]["text"].endswith(" cm")
     assert open_page(PAGE, data="iris", distance="range").stage["strip"]["unit"] == "of the range"
 
 
-def test_the_radius_is_part_of_every_epsilon(open_page):
+def test_the_radius_is_part_of_every_epsilon_and_a_click_chooses_the_record(open_page, monkeypatch):
     page = open_page(PAGE, **SMALL)
     page.set("selectbox", "Radius that ε is for", 3)
     assert page.query["radius"] == "3"
     assert "Everyone lands 400 m away on average" in page.sentence
     assert "two places 200 m apart" in page.stage["risk_label"]
-
-
-def test_a_click_chooses_the_record(open_page, monkeypatch):
-    page, clicks = open_page(PAGE, **SMALL), itertools.count(1000)
+    clicks = itertools.count(1000)
     clicked = clicking(monkeypatch, show, "picture")
     clicked.picked, clicked.picked_mark, clicked.pick_count = PICK, 5, next(clicks)
     page.run()
@@ -114,10 +108,9 @@ def test_clusters_are_compared_for_the_owners_only(open_page, ready):
 def test_who_was_in_is_played_on_invented_records_for_everybody(open_page, ready):
     pages = [open_page(PAGE, **SMALL, under="attacks", audience=audience) for audience in ("curator", "public")]
     for page in pages:
-        drawn = page.packed()
-        assert {"membership-centers", "membership-tree"} <= set(drawn)
-        names = {layer["name"] for layer in drawn["membership-tree"][1]["layers"]}
-        assert {"With noise", "Without noise", "No attack lies above", "95 % band"} <= names
+        assert "membership-centers" in page.packed()
+        shown = page.names("membership-tree")
+        assert {"With noise", "Without noise", "No attack lies above", "95 % band"} <= shown
         said = [caption.value for caption in page.app.caption]
         assert any("Mere presence is not protected" in each and "1,000 m apart: ε = 1." in each for each in said)
         assert "Limit for right alarms" in page.text
@@ -151,37 +144,26 @@ def test_secret_noise_is_not_released_again_by_the_tab(open_page):
 def test_the_game_hides_scores_and_goes_on(open_page, monkeypatch):
     clicked = clicking(monkeypatch, nd_laplace, "game")
     page = open_page(PAGE, **SMALL, under="play")
-    names = {layer["name"] for layer in page.packed()["game"][1]["layers"]}
-    assert "Where it was" not in names
+    assert "Where it was" not in page.names("game")
     clicked.picked, clicked.picked_mark, clicked.pick_count = "guess", 17, 1
     page.run()
-    names = {layer["name"] for layer in page.packed()["game"][1]["layers"]}
-    assert {"Where it was", "Your guess", "Best attacker's guess"} <= names
+    assert {"Where it was", "Your guess", "Best attacker's guess"} <= page.names("game")
     assert "You were off by" in page.text
-    page.widget("button", "Next record").click()
-    page.run()
-    names = {layer["name"] for layer in page.packed()["game"][1]["layers"]}
-    assert "Where it was" not in names, "an old click is no guess"
+    page.press("Next record")
+    assert "Where it was" not in page.names("game"), "an old click is no guess"
     assert "All rounds" in page.text
 
 
 def test_who_was_in_is_guessed_by_buttons_and_scored(open_page):
     page = open_page(PAGE, **SMALL, under="play")
-
-    def names():
-        return {layer["name"] for layer in page.packed()["who"][1]["layers"]}
-
-    assert names() == {"A", "B", "Released point"}
-    page.widget("button", "It was A").click()
-    page.run()
-    assert "Who sent it" in names()
+    assert page.names("who") == {"A", "B", "Released point"}
+    page.press("It was A")
+    assert "Who sent it" in page.names("who")
     assert "(1 + TV)/2" in "".join(page.bodies)
     assert sum(caption.value in ("Right.", "Wrong.") for caption in page.app.caption) == 1
-    page.widget("button", "Next point").click()
-    page.run()
-    assert "Who sent it" not in names()
-    page.widget("button", "It was B").click()
-    page.run()
+    page.press("Next point")
+    assert "Who sent it" not in page.names("who")
+    page.press("It was B")
     assert re.search(r"Rounds\s+2\b", page.text)
 
 
@@ -192,8 +174,7 @@ def test_the_games_are_played_on_the_uploaded_map_by_its_owner_alone(open_page):
 
     def opened(audience):
         page = open_page(PAGE, data="upload:", **choices, under="play", hidden_place="own", audience=audience)
-        page.widget("file_uploader", "Your file").set_value(("mine.csv", content.encode(), "text/csv"))
-        return page.run()
+        return page.give(content.encode())
 
     page = opened("curator")
     assert "place" in page.packed()["picture"][1], "tooltips know where on Earth they are"

@@ -15,6 +15,7 @@ from dpviz.methods.convergent_kmeans import page as convergent_kmeans_page
 from dpviz.methods.convergent_kmeans.page import FAMILY
 from dpviz.methods.source_target.page import KNOBS as SOURCE_TARGET_KNOBS
 from dpviz.navigation import ACROSS, HOME
+from dpviz.stories.center_facts import AS_GOOD
 from dpviz.ui import controls, runs, show, state
 from tests.pages.conftest import (
     DPM,
@@ -93,25 +94,37 @@ def test_the_entrance_leads_to_the_first_page_and_keeps_the_link():
     assert app.session_state[state.widget_key("n_clusters")] == 7
 
 
-def test_it_opens_with_a_picture_a_sentence_and_the_guarantee(open_page, name):
+def test_it_opens_with_a_picture_and_its_guarantee_and_a_switch_shows_the_public_view(open_page, name):
     page = open_page(name)
     assert [title.value for title in page.app.title] == [CATALOGUE[name].title]
     assert page.warnings == []
     assert not page.app.error
-    packed = page.packed()
+    packed, card = page.packed(), page.card
     assert packed["picture"][1]["layers"]
     assert packed["picture"][1]["alt"]
     for words in ("ε = ", "Guarantee", "Utility"):
         assert words in page.text
-    assert runs.TEACHING in page.card
+    for words in ("Protects:", "Trusted:", "Stated", "Proved", "in 100", "Public inputs", "never to be released"):
+        assert words in card
+    assert runs.TEACHING in card
     assert page.sentence
     assert page.query["audience"] == "curator"
-
-
-def test_running_again_changes_nothing(open_page, name):
-    page = open_page(name)
-    before = {key: data for key, (_, _, data) in page.packed().items()}
-    assert {key: data for key, (_, _, data) in page.run().packed().items()} == before
+    assert page.n_locks
+    assert page.run().packed() == packed, "running again changes nothing"
+    page.look("public")
+    assert page.query["audience"] == "public"
+    assert page.n_locks == 0
+    public = page.packed()
+    assert public == open_page(name, audience="public").packed()
+    assert public["picture"][2] != packed["picture"][2]
+    labels = {each.partition("Guarantee")[2].replace(f"{AS_GOOD}  ", "") for each in (card, page.card)}
+    assert len(labels) == 1, "the label follows from public words alone"
+    # Released points have no profiles.
+    own, theirs = (each["profiles"][1]["group_names"] if "profiles" in each else [] for each in (packed, public))
+    assert own == theirs
+    assert bool(own) == (name != LAPLACE)
+    assert all(line.startswith("cluster ") for line in own)
+    assert page.look("curator").packed() == packed
 
 
 @pytest.mark.parametrize(("name", "mode", "knob", "text"), KNOBS)
@@ -168,19 +181,14 @@ def test_every_widget_can_be_moved(open_page, name, mode):
 
 
 def test_the_privacy_slider_moves_the_picture(open_page, name):
-    page = open_page(name)
+    page = open_page(name, epsilon="0.3333333333333333")
     before, budget = page.hash, page.query["epsilon"]
+    assert all(float(budget) in slider["values"] for slider in page.sliders.values())
     page.app.session_state[controls.wanted_key(state.widget_key("epsilon"))] = 5.0
     page.run()
-    assert (budget, page.query["epsilon"]) == ("1.0", "5.0")
+    assert (budget, page.query["epsilon"]) == ("0.3333333333333333", "5.0"), "a link's own ε is kept to the digit"
     assert page.hash != before
     assert "ε = 5" in page.text
-
-
-def test_a_links_own_epsilon_is_kept_to_the_digit(open_page, name):
-    page = open_page(name, epsilon="0.3333333333333333")
-    assert page.query["epsilon"] == "0.3333333333333333"
-    assert all(0.3333333333333333 in slider["values"] for slider in page.sliders.values())
 
 
 @pytest.mark.parametrize(
@@ -287,17 +295,6 @@ def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monke
         assert sent(None, "curator") != sent(1, "curator")
 
 
-def test_one_switch_shows_what_the_public_sees(open_page, name):
-    page = open_page(name)
-    assert page.n_locks
-    page.look("public")
-    assert page.query["audience"] == "public"
-    assert page.n_locks == 0
-    assert page.packed() == open_page(name, audience="public").packed()
-    page.look("curator")
-    assert page.packed() == open_page(name).packed()
-
-
 def test_principal_directions_leave_the_public_nothing(open_page):
     name = FIRST
     page = open_page(name, data="iris", principal="1", audience="public")
@@ -311,8 +308,11 @@ def test_the_published_mode_claims_and_proves_nothing(open_page):
     assert "not established" not in page.card
     page.set("selectbox", "Method", "published")
     assert page.query["mode"] == "published"
-    assert "not established" in page.card
-    assert not any("attacker" in note for slider in page.sliders.values() for note in slider["notes"])
+    for each in (page, open_page(DPM, calibration="published")):
+        assert "not established" in each.card
+        notes = [note for slider in each.sliders.values() for note in slider["notes"]]
+        assert not any("attacker" in note for note in notes)
+    assert all("No limit is established" in note for note in notes), "of DPM in two features"
 
 
 def test_axes_of_features_that_are_gone_start_again(open_page, name):
@@ -337,8 +337,7 @@ def test_pages_do_not_trip_over_each_others_knobs(open_page):
     """Knobs of one name can have other choices on a different page; a value that does not fit becomes the default."""
     page = open_page(PAGES[0], tab="read")
     for name in [*PAGES, *PAGES[::-1], *PAGES]:
-        page.app.switch_page(f"pages/{name}.py")
-        page.run()
+        page.go(name)
         assert not page.app.error
         assert page.packed()["picture"][1]["layers"]
         # The source-target page offers one more kind of noise.

@@ -56,8 +56,7 @@ def papers(monkeypatch):
 
 def opened(open_page, content, **link):
     page = open_page("compare", data="upload:", **QUICK, **link)
-    page.widget("file_uploader", "Your file").set_value(("survey.csv", content, "text/csv"))
-    page.run()
+    page.give(content, "survey.csv")
     page.set("selectbox", "Missing values", "drop")
     labels = [field.label for field in page.app.text_input if field.label.endswith(" from")]
     return typed(page, dict.fromkeys(labels, (LOW, HIGH)))
@@ -79,7 +78,7 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     assert outside > 0
 
     points = np.clip(whole, LOW, HIGH)
-    box = page.app.session_state["dpviz:shown"].source.dataset.box
+    box = page.shown.source.dataset.box
     told = decided(points, box, ("dplloyd", "eugkm"), 3, 10)
     shown = "".join(pages_of(document.pdf(papers["decision"])))
     for cell in (cell for row in table_after(text, "ε against cost")[1:] for cell in row if "(" in cell):
@@ -120,9 +119,8 @@ def test_categories_are_named_with_their_bounds(open_page, papers):
     link = {"data_columns": "east,north", "data_bounds": "0.0:10.0,0.0:10.0", "data_missing": "drop"}
     link |= {"data_categories": '"secret_group,zebra0,zebra1"', "data_change": "0.5"}
     page = open_page("compare", data="upload", **QUICK, **link)
-    page.widget("file_uploader", "Your file").set_value(("survey.csv", survey(240, seed=1), "text/csv"))
-    page.run()
-    assert page.app.session_state["dpviz:shown"].source.dataset.d == 4
+    page.give(survey(240, seed=1), "survey.csv")
+    assert page.shown.source.dataset.d == 4
     text = document.markdown(papers["decision"]).replace("\\", "")
     assert "secret_group = zebra1 0 to 1" in text
     assert re.search(r"east \d+ below and \d+ above", text)
@@ -136,9 +134,8 @@ def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open
     bounds = {"data_columns": "lat,lon", "data_bounds": "48.06:48.25,11.36:11.72", "data_map": "lat,lon"}
     link = {**QUICK, **bounds, "with_nd_laplace": "1", "with_dpm": "1", "audience": "public"}
     page = open_page("compare", data="upload", **link, **({"data_scale": "unit"} if scaled else {}))
-    page.widget("file_uploader", "Your file").set_value(("people.csv", content.encode(), "text/csv"))
-    page.run()
-    dataset = page.app.session_state["dpviz:shown"].source.dataset
+    page.give(content.encode(), "people.csv")
+    dataset = page.shown.source.dataset
     (half,) = set(map_of(Box([48.06, 11.36], [48.25, 11.72]))[1].high.tolist())
     assert list(dataset.box.high) == ([1.0, 1.0] if scaled else [half, half])
     text = document.markdown(papers["public"]).replace("\\", "")
@@ -162,7 +159,7 @@ def test_the_public_paper_is_the_same_whatever_the_records_are(open_page, papers
         page = opened(open_page, content, audience="public")
         if bounds == "data":
             page.set("selectbox", "Public bounds", "data")
-        shown = page.app.session_state["dpviz:shown"]
+        shown = page.shown
         assert shown.public
         assert "decision" not in papers
         public = papers.pop("public")

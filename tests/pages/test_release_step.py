@@ -16,7 +16,7 @@ from dpviz.stories.panel import ceiled
 from dpviz.ui import release_ledger, runs
 from dpviz.ui.export import settings
 from dpviz.ui.export.files import ExportRequest, make
-from tests.pages.conftest import FIRST, LAPLACE, SOME_KIND, SOME_KNOB, TARGET, release, typed
+from tests.pages.conftest import FIRST, LAPLACE, SOME_KIND, SOME_KNOB, release, typed
 
 N = 60
 ROWS = np.random.default_rng(8).random((N, 2)) * [80.0, 9000.0] + [10.0, 500.0]
@@ -53,9 +53,7 @@ def box(page):
 
 
 def spent(page):
-    (found,) = [
-        each.proto.popover.label for each in page.app.get("popover") if "of these records" in each.proto.popover.label
-    ]
+    (found,) = [label for each in page.app.get("popover") if "of these records" in (label := each.proto.popover.label)]
     return found
 
 
@@ -76,8 +74,7 @@ def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, na
     page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
     page.app.session_state["dpviz:knobs"].values[EPSILON.get(name, "epsilon")] = 2.0
     page.run()
-    page.widget("button", "New noise").click()
-    page.run()
+    page.press("New noise")
     typed(page, {"age from": (0.0, 120.0)})
     page.look("public")
     page.look("curator")
@@ -118,7 +115,7 @@ def test_rows_of_a_person_count_on_the_whole_page_and_in_its_release(opened):
     notes = notes_of(page)
     assert notes != one
     assert all(notes[text] == one[f"{4 * float(text):g}"] for text in ("0.1", "0.5", "1", "2"))
-    claim = page.app.session_state["dpviz:shown"].runs[0][1].guarantee
+    claim = page.shown.runs[0][1].guarantee
     assert (claim.rows, claim.proved) == (4, for_group(claim.row.proved, 4))
     assert "one person's rows, at most 4, " in page.card
     assert "one record added" not in page.card
@@ -170,7 +167,7 @@ def test_repeated_identifiers_ask_whether_one_is_one_person(upload):
 def check_table(page, name):
     """The table is the release to the bit, with all columns."""
     files = files_of(page)
-    released = page.app.session_state["dpviz:shown"].runs[0][1].result.release
+    released = page.shown.runs[0][1].result.release
     rows = list(csv.reader(io.StringIO(files.table.csv().decode())))
     head, cells = rows[0], rows[1:]
     assert {"age", "income"} <= set(head)
@@ -178,9 +175,9 @@ def check_table(page, name):
     table = np.array([[float(row[i]) for i in columns] for row in cells])
     expected = released.points if name == LAPLACE else released.centers
     if isinstance(released, SourceTargetRelease):
-        request = page.app.session_state["dpviz:shown"].runs[0][0]
+        request = page.shown.runs[0][0]
         expected = np.concatenate([request.params.targets[released.selected], released.centers])
-    dataset = page.app.session_state["dpviz:shown"].source.dataset
+    dataset = page.shown.source.dataset
     assert dataset.scale is not None, "years and incomes are scaled"
     assert np.array_equal(table, dataset.scale.back(expected))
     if getattr(released, "noisy_counts", None) is not None:
@@ -190,9 +187,7 @@ def check_table(page, name):
 
 def check_nothing_exact(files):
     unzipped = zipfile.ZipFile(io.BytesIO(files.xlsx()))
-    written = b"".join(
-        [files.table.csv(), files.json(), *(unzipped.read(each) for each in unzipped.namelist())]
-    ).decode()
+    written = b"".join([files.table.csv(), files.json(), *(map(unzipped.read, unzipped.namelist()))]).decode()
     # Eight digits, for a chance of 1e-4 that any number matches.
     numbers = [repr(value)[:9] for value in ROWS.ravel().tolist()]
     assert not [each for each in numbers if each in written]
@@ -258,10 +253,9 @@ def test_a_method_that_fails_with_this_noise_releases_nothing_and_says_so(opened
 def test_a_file_that_is_forgotten_takes_its_runs_along(opened):
     page = release(opened())
     assert page.app.session_state[runs._OWN_RELEASES]
-    page.widget("button", "Forget it").click()
-    page.run()
+    page.press("Forget it")
     assert runs._OWN_RELEASES not in page.app.session_state
-    assert page.app.session_state["dpviz:shown"] is None
+    assert page.shown is None
     assert len(ledger_of(page)) == 1, "what has left is not undone"
 
 
@@ -276,7 +270,7 @@ def test_releases_add_up_over_bounds_and_settings_and_go_into_the_settings_file(
     kept = page.app.session_state["dpviz:ledger"]
     # A file is made in the page's own session.
     monkeypatch.setattr(release_ledger, "_session", lambda: kept)
-    written = make(page.app.session_state["dpviz:shown"], FIRST, ExportRequest("json")).content
+    written = make(page.shown, FIRST, ExportRequest("json")).content
     assert settings.read(written).ledger.entries == tuple(entries)
     assert "noise_seed" not in written.decode(), "no seed repeats what was released"
 
@@ -309,11 +303,3 @@ def test_a_table_that_a_reload_took_is_said_to_be_gone(opened):
     del page.app.session_state[runs._OWN_RELEASES]
     page.run()
     assert any("released with these settings, or its table is no longer here" in each.value for each in page.app.info)
-
-
-@pytest.mark.parametrize("name", [TARGET])
-def test_new_centers_come_before_noisy_averages(opened):
-    files = files_of(release(opened()))
-    kinds = [row[0] for row in files.table.rows]
-    assert kinds == sorted(kinds, key=("new center", "noisy average").index)
-    assert "new center" in files.table.what

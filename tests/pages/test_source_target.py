@@ -8,13 +8,12 @@ from dpviz.data.target_pairs import PAIRS
 from dpviz.methods.source_target import charts
 from dpviz.methods.source_target import page as source_target
 from dpviz.ui import show
-from dpviz.ui.export import settings
-from dpviz.ui.export.files import ExportRequest, make
 from tests.pages.conftest import FIRST, at_once, clicking
 
 PAGE = "source_target"
 SMALL = {"n": "300", "data_n_targets": "60"}
 SECRETS = {"paramedic", "exact average", "noise", "choice without privacy"}
+SECRETS |= {"way to help", "resident in the dark", "light: help is near"}
 
 
 @pytest.fixture
@@ -26,18 +25,14 @@ def ready(monkeypatch):
     return known
 
 
-def names_of(page, key="picture"):
-    return {layer["name"] for layer in page.packed()[key][1]["layers"]}
-
-
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("method", ["nna", "nas"])
 def test_every_pair_has_a_picture(open_page, name, method):
     page = open_page(PAGE, data=name, n="100", method=method)
     assert page.warnings == []
     assert not page.app.error
-    assert "noisy average" in names_of(page)
-    assert names_of(page) & {"new center", "new first-aid point"}
+    assert "noisy average" in page.names()
+    assert page.names() & {"new center", "new first-aid point"}
     assert not [field for field in page.app.number_input if field.label == "Target seed"], "a pair has its targets"
 
 
@@ -51,26 +46,23 @@ def test_every_budget_has_its_slider_and_its_card(open_page, noise, budget, meth
     assert "Proved" in page.card
     assert ("ρ = 3 is about (12.9, 1e-5)" in page.card) == (budget == "rho")
     assert (budget == "rho") == ("epsilon" not in page.query)
-    assert bool([field for field in page.app.select_slider if field.label == "δ"]) == (
-        noise == "gaussian" and budget == "epsilon"
-    )
+    assert ("δ" in [each.label for each in page.app.select_slider]) == (noise == "gaussian" and budget == "epsilon")
 
 
 @pytest.mark.parametrize(
     ("budget", "noise", "other"), [("epsilon", "laplace", "gaussian"), ("rho", "gaussian", "laplace")]
 )
 def test_noise_suits_the_budget_unless_it_is_chosen(open_page, budget, noise, other):
-    cards = [
-        open_page(PAGE, **SMALL, budget=budget, **given).card for given in ({}, {"noise": noise}, {"noise": other})
-    ]
+    cards = [open_page(PAGE, **SMALL, budget=budget, **more).card for more in ({}, {"noise": noise}, {"noise": other})]
     assert cards[0] == cards[1]
     assert cards[0] != cards[2]
 
 
 def test_the_public_sees_no_source(open_page):
     curator, public = open_page(PAGE), open_page(PAGE, audience="public")
-    assert names_of(curator) - names_of(public) == SECRETS | {"counts of the refused"}
-    assert names_of(public, "counts") == {"Released", "Threshold"}
+    assert curator.names() - public.names() == SECRETS | {"counts of the refused"}
+    assert public.names("counts") == {"Released", "Threshold"}
+    assert "Right label" not in curator.text, "no labels are known"
     assert "1,050 records" not in "".join(caption.value for caption in public.app.caption)
 
 
@@ -84,21 +76,9 @@ def test_a_set_of_the_gallery_is_a_source_with_spread_targets(open_page):
     assert page.query["targets"] == "uniform"
 
 
-def test_settings_bring_the_picture_back_and_a_script_is_offered(open_page):
-    page = open_page(PAGE, **SMALL, data="synthetic_3", method="nas", budget="rho", noise="gaussian")
-    made = make(page.app.session_state["dpviz:shown"], PAGE, ExportRequest("json")).content
-    wanted = settings.read(made)
-    again = open_page(wanted.page, **dict(wanted.query))
-    assert again.warnings == []
-    assert again.hash == page.hash
-    menus = [each.proto.bytes for each in page.app.get("bidi_component") if "export" in each.proto.component_name]
-    assert any(b"Python script" in data for data in menus)
-
-
 def test_a_pair_is_this_pages_own(open_page):
     page = open_page(PAGE, data="synthetic_2", n="300")
-    page.app.switch_page(f"pages/{FIRST}.py")
-    page.run()
+    page.go(FIRST)
     assert page.query["data"] == "blobs"
     assert any("got 'synthetic_2'" in text for text in open_page(FIRST, data="synthetic_2").warnings)
 
@@ -109,7 +89,7 @@ def test_a_click_on_a_record_looks_at_it(open_page, monkeypatch):
     clicked.picked, clicked.picked_mark, clicked.pick_count = "source", 42, next(clicks)
     page.run()
     assert (page.query["record"], page.query["below"]) == ("42", "record")
-    assert "paramedic you look at" in names_of(page)
+    assert "paramedic you look at" in page.names()
     assert "record" in page.packed()
     page.set("number_input", "Source record", 7)
     assert page.query["record"] == "7", "an old click does not come back"
@@ -121,10 +101,10 @@ def test_a_record_can_be_moved_and_the_public_never_sees_it(open_page):
     removed = page.packed()["record"][1]["hash"]
     page.set("button_group", "What happens to it", "move")
     assert page.packed()["record"][1]["hash"] != removed
-    assert "It moves" in names_of(page, "record")
+    assert "It moves" in page.names("record")
     public = open_page(PAGE, **link, audience="public")
     assert "record" not in public.packed()
-    assert "paramedic you look at" not in names_of(public)
+    assert "paramedic you look at" not in public.names()
 
 
 def test_a_record_beyond_the_last_is_the_last(open_page):
@@ -134,8 +114,7 @@ def test_a_record_beyond_the_last_is_the_last(open_page):
 
 def test_the_preset_shows_where_one_record_decides(open_page):
     page = open_page(PAGE, below="record")
-    page.widget("button", "Show the pair where one record decides").click()
-    page.run()
+    page.press("Show the pair where one record decides")
     assert (page.query["data"], page.query["epsilon"], page.query["n_centers"]) == ("worst_case", "0.1", "2")
     (words,) = [each.value for each in page.app.markdown if "Observation 4.2" in each.value]
     assert "0.125 more" in words
@@ -145,7 +124,7 @@ def test_the_preset_shows_where_one_record_decides(open_page):
 
 def test_every_methods_cost_is_drawn_for_the_curator_only(open_page, ready):
     page = open_page(PAGE, **SMALL, n_cost_runs="5")
-    assert {"NNA", "NAS", "Cluster T (ignores S)", "Without privacy (STC)"} <= names_of(page, "cost-k")
+    assert {"NNA", "NAS", "Cluster T (ignores S)", "Without privacy (STC)"} <= page.names("cost-k")
     assert {"cost-k", "cost-budget"} <= set(page.packed())
     assert any("best private method" in each.value for each in page.app.markdown)
     assert any("DP-GAN" in caption.value for caption in page.app.caption)
@@ -158,4 +137,3 @@ def test_known_labels_show_what_domain_adaptation_pays(open_page):
     page = open_page(PAGE, data="moved_digits", n_centers="30")
     assert "Right label, these centers" in page.text
     assert "Right label" not in open_page(PAGE, data="moved_digits", audience="public").text
-    assert "Right label" not in open_page(PAGE).text

@@ -50,9 +50,7 @@ def test_every_part_of_the_page_is_there(open_page, tab):
         steps = PLANS[int(tab.removeprefix("plan"))]
         assert [step.title for step in steps] == re.findall(r"<h2>(.*?)</h2>", bodies)
         assert all(sentence in page.text for step in steps for sentence in step.say)
-        assert [teach.PHONES in each for each in re.findall(r"<article>.*?</article>", bodies)] == [
-            step.phones for step in steps
-        ]
+        assert [teach.PHONES in each for each in bodies.split("<article>")[1:]] == [step.phones for step in steps]
     elif tab == "wrong":
         assert all(idea.claim in page.text and idea.answer in page.text for idea in WRONG_IDEAS)
     elif tab == "exercises":

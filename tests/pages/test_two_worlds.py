@@ -9,7 +9,7 @@ import pytest
 from dpviz.tools.two_worlds import page as two_worlds_page
 from dpviz.ui import asking
 from dpviz.ui.asking import Answers
-from tests.pages.conftest import typed
+from tests.pages.conftest import typed, unit_bounds
 from tests.pages.test_release_step import BOUNDS, CSV
 
 TABS = {
@@ -140,11 +140,9 @@ def test_runs_can_be_stopped_and_go_on(open_page):
     # The idle background never answers.
     page = opened(open_page, "convergent_kmeans")
     assert "on their way" in captions(page)
-    page.widget("button", "Stop").click()
-    page.run()
+    page.press("Stop")
     assert "Stopped" in captions(page)
-    page.widget("button", "Go on").click()
-    page.run()
+    page.press("Go on")
     assert "Stopped" not in captions(page)
     assert page.widget("button", "Stop")
 
@@ -163,7 +161,7 @@ def test_one_s_own_records_are_compared_with_the_noise_of_teaching_runs(upload, 
         page = upload(content, **{TABS[name][0]: "worlds", "n_world_runs": "100", "record": "7"})
         assert "worlds" not in page.packed()
         assert ready == [], "no bounds, no run"
-        page = typed(page, {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
+        page = unit_bounds(page)
         assert not page.app.error
         assert "the guarantee allows at most" in sentence(page)
         header = page.packed()["worlds"][1]

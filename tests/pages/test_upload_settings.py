@@ -31,7 +31,7 @@ def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkey
     page.set("number_input", "Project to features", 1)
     page.set("number_input", "Projection seed", 8)
     page = typed(page, {"note from": (-0.5, 2.0)})
-    shown = page.app.session_state["dpviz:shown"]
+    shown = page.shown
     written = make(shown, name, ExportRequest("json")).content
     described = shown.source.form
     assert described.bounds == ((-0.5, 2.0), None)

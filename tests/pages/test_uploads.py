@@ -15,19 +15,18 @@ from dpviz.ui.data import picker
 from dpviz.ui.data.upload import HELD
 from dpviz.ui.release_ledger import NOTHING
 from tests.data.made import number_row, parquet, text_row, workbook
-from tests.pages.conftest import FIRST, LAPLACE, PAGES, TARGET, release, typed
+from tests.pages.conftest import FIRST, LAPLACE, PAGES, TARGET, release, typed, unit_bounds
 
 ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
-# All pages share the form. Its questions and messages are tested on one page; its effect on a page, on each page.
 NAMES = "Row of the columns' names"
 MARKUP = re.compile(r"!\[|\]\(http")
-ON_ONE_PAGE = pytest.mark.parametrize("name", [FIRST])
 
 
-def unit_bounds(page):
-    return typed(page, {"age from": (0.0, 1.0), "income from": (0.0, 1.0)})
+@pytest.fixture
+def name():
+    return FIRST
 
 
 def count_drawn(page):
@@ -54,7 +53,12 @@ def choices_of(page):
     return {name: text for name, text in page.link.items() if name != "data"}
 
 
-def test_a_good_file_with_typed_bounds_is_drawn_and_proved_and_is_never_shared(upload, monkeypatch):
+# All pages share the form. Its questions and messages are tested on one page; its effect on a page, on each page.
+ON_EACH_PAGE = pytest.mark.parametrize("name", PAGES)
+
+
+@ON_EACH_PAGE
+def test_a_good_file_is_drawn_and_never_shared_and_proved_only_with_typed_bounds(upload, monkeypatch):
     monkeypatch.setattr(runs, "_shared", lambda _: pytest.fail("an uploaded table reached a shared cache"))
     monkeypatch.setattr(picker, "_load", lambda *_: pytest.fail("an uploaded table reached a shared cache"))
     page = upload(CSV)
@@ -73,18 +77,11 @@ def test_a_good_file_with_typed_bounds_is_drawn_and_proved_and_is_never_shared(u
     assert not {"secret", "n", "data_seed"} & set(page.query)
     assert page.query["noise_seed"] == str(page.widget("number_input", "Noise seed").value)
     assert not [field for field in page.app.toggle if field.label == "Secret noise"]
-
-
-def test_bounds_from_the_data_are_not_private_and_the_card_says_so(upload):
-    page = upload(CSV)
     page.set("selectbox", "Public bounds", "data")
     assert page.packed()["picture"]
     assert runs.FROM_DATA in page.card
     assert "not established" in page.card
     assert all("No limit is established" in note for slider in page.sliders.values() for note in slider["notes"])
-
-
-def test_the_public_view_of_an_upload_has_no_secret(upload):
     page = unit_bounds(upload(CSV, audience="public"))
     audiences = {layer["audience"] for _, header, _ in page.packed().values() for layer in header["layers"]}
     assert "curator" not in audiences
@@ -93,49 +90,39 @@ def test_the_public_view_of_an_upload_has_no_secret(upload):
     assert "× k-means" not in page.text
 
 
-@ON_ONE_PAGE
-@pytest.mark.parametrize("low", [1.0, 2.0])
-def test_bounds_in_the_wrong_order_are_refused(upload, low):
-    page = typed(upload(CSV), {"age from": (low, 1.0), "income from": (0.0, 1.0)})
-    assert f"The bounds of 'age' were {low:g} and 1, but the first must be below the second" in page.app.error[0].value
-    assert any(each.startswith("Reversed: the lower bound") for each in page.captions) == (low > 1.0)
-    assert page.packed() == {}
+def test_bounds_in_the_wrong_order_are_refused(upload):
+    page = upload(CSV)
+    for low in (1.0, 2.0):
+        page = typed(page, {"age from": (low, 1.0), "income from": (0.0, 1.0)})
+        said = f"The bounds of 'age' were {low:g} and 1, but the first must be below the second"
+        assert said in page.app.error[0].value
+        assert any(each.startswith("Reversed: the lower bound") for each in page.captions) == (low > 1.0)
+        assert page.packed() == {}
 
 
-@ON_ONE_PAGE
-@pytest.mark.parametrize(
-    ("content", "file_name", "words"),
-    [
-        (b"", "mine.csv", "empty"),
-        (PNG, "mine.csv", "a PNG image"),
-        (b"PK\x03\x04" + bytes(100), "mine.csv", "save it as .xlsx"),
-        (b"<?xml version='1.0'?><kml/>", "places.txt", "a KML file of places"),
-        (b"just some words\nwithout any number\n", "notes.txt", "No column of this file is numeric"),
-        (b"\x00\x01\x02" * 500, "mine.csv", ""),
-        (b"a,b\n", "mine.csv", ""),
-    ],
-)
-def test_what_is_no_table_is_refused_with_a_reason(upload, content, file_name, words):
-    page = upload(content, file_name)
-    assert len(page.app.error) == 1
-    assert words in page.app.error[0].value.replace("\\", "")
-    is_format = words.startswith("a ")
-    assert ("Separator" in [each.label for each in page.app.selectbox]) <= (not is_format), "no setting helps"
-    assert page.packed() == {}
-    assert unit_bounds(page.give(CSV)).packed()["picture"], "the way out"
+NO_TABLES = [
+    (b"", "mine.csv", "empty"),
+    (PNG, "mine.csv", "a PNG image"),
+    (b"PK\x03\x04" + bytes(100), "mine.csv", "save it as .xlsx"),
+    (b"<?xml version='1.0'?><kml/>", "places.txt", "a KML file of places"),
+    (b"just some words\nwithout any number\n", "notes.txt", "No column of this file is numeric"),
+    (b"\x00\x01\x02" * 500, "mine.csv", ""),
+    (b"a,b\n", "mine.csv", ""),
+]
 
 
-@ON_ONE_PAGE
-def test_missing_cells_are_said_and_can_be_left_out(upload):
-    holes = CSV + b"\nnan,0.5,1\n,0.2,1\n0.1,inf,1"
-    page = unit_bounds(upload(holes))
-    assert "Cells were missing" in page.said
-    assert page.packed() == {}
-    page.set("selectbox", "Missing values", "drop")
-    assert count_drawn(page) == len(ROWS)
+def test_what_is_no_table_is_refused_with_a_reason(upload):
+    page = upload(CSV)
+    for content, file_name, words in NO_TABLES:
+        page = page.give(content, file_name)
+        assert len(page.app.error) == 1
+        assert words in page.app.error[0].value.replace("\\", "")
+        is_format = words.startswith("a ")
+        assert ("Separator" in [each.label for each in page.app.selectbox]) <= (not is_format), "no setting helps"
+        assert page.packed() == {}
+        assert unit_bounds(page.give(CSV)).packed()["picture"], "the way out"
 
 
-@ON_ONE_PAGE
 def test_bounds_are_one_pair_for_all_features_or_come_from_the_data(upload):
     page = upload(CSV).set("selectbox", "Public bounds", "same")
     header = typed(page, {"every feature from": (0.0, 1.0)}).packed()["picture"][1]
@@ -180,7 +167,6 @@ def test_the_curator_sees_what_bounds_cut_off_and_the_public_does_not(upload):
     assert HELD not in str(public.packed())
 
 
-@ON_ONE_PAGE
 def test_a_few_records_outside_are_named_without_a_red_box(upload):
     # Of 60 records, 3 are above: exactly 5 %.
     bound = np.sort(ROWS[:, 0])[-3] - 1e-9
@@ -193,9 +179,10 @@ def test_a_few_records_outside_are_named_without_a_red_box(upload):
     assert page.sentence == HELD
 
 
-@ON_ONE_PAGE
 def test_labels_units_scale_and_rows_are_taken(upload):
-    page = unit_bounds(upload(CSV)).set("selectbox", "Labels", "note")
+    page = unit_bounds(upload(parquet(dict(zip(("age", "income", "note"), ROWS.T, strict=True))))).set(
+        "selectbox", "Labels", "note"
+    )
     assert "60 known classes" in "".join(page.captions)
     assert type_in(page, "unit", "years").packed()["picture"][1]["x"]["unit"] == "years"
     page.set("number_input", "Share of rows, %", 40.0)
@@ -207,16 +194,6 @@ def test_labels_units_scale_and_rows_are_taken(upload):
     assert page.source.form.scaling == "unit"
 
 
-@ON_ONE_PAGE
-@pytest.mark.parametrize("kind", ["excel", "parquet"])
-def test_other_formats_are_drawn(upload, kind):
-    content = {
-        "excel": workbook(text_row("age", "income") + "".join(number_row(*row[:2]) for row in ROWS)),
-        "parquet": parquet({"age": ROWS[:, 0], "income": ROWS[:, 1]}),
-    }
-    assert unit_bounds(upload(content[kind])).packed()["picture"]
-
-
 def test_the_gallery_shows_every_set_and_takes_one(open_page):
     page = open_page(FIRST)
     assert "dpviz-gallery" not in "".join(page.bodies), "it costs nothing until it is opened"
@@ -226,8 +203,7 @@ def test_the_gallery_shows_every_set_and_takes_one(open_page):
     assert page.run().query["data"] == "wine"
 
 
-@ON_ONE_PAGE
-def test_features_are_chosen_and_one_is_enough(upload):
+def test_features_are_chosen_and_fewer_start_the_axes_again(upload):
     page = upload(CSV)
     page.set("multiselect", "Features", [])
     assert "Choose at least one feature" in page.said
@@ -236,10 +212,6 @@ def test_features_are_chosen_and_one_is_enough(upload):
     header = page.packed()["picture"][1]
     assert header["x"]["label"] == "note"
     assert header["y"]["ticks"] is False
-
-
-@ON_ONE_PAGE
-def test_fewer_features_than_before_start_the_axes_again(upload):
     page = upload(b"a,b,c,d\n1,2,3,4\n2,3,4,5\n4,5,9,1\n").set("selectbox", "Public bounds", "data")
     page.set("multiselect", "Features", ["a", "b", "c", "d"]).set("selectbox", "Up", 3)
     assert labels_of(page, "y") == "d"
@@ -247,14 +219,7 @@ def test_fewer_features_than_before_start_the_axes_again(upload):
     assert (labels_of(page), labels_of(page, "y")) == ("a", "b")
 
 
-@ON_ONE_PAGE
-def test_a_files_words_are_never_markup(upload):
-    evil = b"![x](http://evil.test/x.png),<b>bold</b>\n0.1,0.2\n0.3,0.4\n0.5,text\n"
-    page = upload(evil)
-    boxes = (*page.app.error, *page.app.warning, *page.app.info, *page.app.caption)
-    assert not MARKUP.search("\n".join([*(box.value for box in boxes), *(f.label for f in page.app.number_input)]))
-
-
+@ON_EACH_PAGE
 def test_a_link_with_an_upload_asks_for_the_file(open_page, name):
     page = open_page(name, data="upload:abc")
     assert "choose the same file that this link was made with" in page.said
@@ -263,20 +228,22 @@ def test_a_link_with_an_upload_asks_for_the_file(open_page, name):
     assert page.packed() == {}
 
 
-@ON_ONE_PAGE
 def test_another_file_than_the_links_is_said(upload):
     assert "the link's is abc" in upload(CSV, data="upload:abc").said
     digest = hashlib.sha256(CSV).hexdigest()[:16]
     assert "fingerprint" not in upload(CSV, data=f"upload:{digest}").said
 
 
-def test_a_links_fingerprint_is_never_markup(open_page):
+def test_names_of_files_columns_and_links_are_never_markup(open_page, upload):
     page = open_page(FIRST, data="upload:![x](http://evil.test/x.png)" + "y" * 10_000)
     assert not MARKUP.search("\n".join(box.value for box in page.app.info))
     assert all(len(box.value) < 300 for box in page.app.info)
+    evil = b"![x](http://evil.test/x.png),<b>bold</b>\n0.1,0.2\n0.3,0.4\n0.5,text\n"
+    page = upload(evil)
+    boxes = (*page.app.error, *page.app.warning, *page.app.info, *page.app.caption)
+    assert not MARKUP.search("\n".join([*(box.value for box in boxes), *(f.label for f in page.app.number_input)]))
 
 
-@ON_ONE_PAGE
 def test_going_back_to_the_gallery_leaves_the_upload_behind(upload):
     page = unit_bounds(upload(CSV))
     page.set("selectbox", "Data", "blobs")
@@ -319,7 +286,6 @@ def test_gaps_are_mended_by_a_button_and_a_map_is_in_meters(upload, words, n):
     assert page.query["data_missing"] in ("drop", "middle")
 
 
-@ON_ONE_PAGE
 def test_buttons_for_gaps_are_no_way_out_of_swapped_bounds(upload):
     page = people(upload(PEOPLE.encode()))
     assert "Drop these 5 rows" in page.buttons
@@ -349,7 +315,6 @@ def test_an_own_background_lies_under_the_map_for_everyone_and_is_no_part_of_any
     assert page.packed()["picture"]
 
 
-@ON_ONE_PAGE
 def test_the_public_hears_of_gaps_without_a_count(upload):
     page = people(upload(PEOPLE.encode(), audience="public"))
     assert "cannot be used like this" in page.said
@@ -357,20 +322,9 @@ def test_the_public_hears_of_gaps_without_a_count(upload):
     assert not page.app.dataframe
 
 
-@ON_ONE_PAGE
-def test_a_link_with_the_choices_needs_the_file_alone(open_page, upload, name):
-    page = people(upload(PEOPLE.encode())).press("Drop these 5 rows")
-    other = open_page(name, **page.link)
-    assert other.packed() == {}
-    assert other.give(PEOPLE.encode()).packed()["picture"]
-    data, again = ({k: text for k, text in each.query.items() if k.startswith("data")} for each in (page, other))
-    assert again == data
-
-
 SAME_COLUMNS = b"age,income,note\n20,3,100\n50,2,900\n40,9,200\n"
 
 
-@ON_ONE_PAGE
 def test_a_file_has_its_own_answers_and_the_last_files_only_when_asked(upload):
     page = upload(CSV, "people.csv")
     page.set("multiselect", "Features", ["note", "age"])
@@ -393,7 +347,6 @@ def test_a_file_has_its_own_answers_and_the_last_files_only_when_asked(upload):
     assert page.query == first, "what was answered about this file"
 
 
-@ON_ONE_PAGE
 def test_a_file_that_is_taken_away_is_forgotten_with_its_answers(upload):
     page = unit_bounds(upload(CSV)).give(None)
     assert "Describe your data above" in page.said
@@ -405,7 +358,6 @@ def test_a_file_that_is_taken_away_is_forgotten_with_its_answers(upload):
     assert "Type both bounds" in page.said
 
 
-@ON_ONE_PAGE
 def test_a_links_choices_are_for_the_file_that_is_given_for_it(upload):
     page = unit_bounds(upload(CSV))
     # The public's link has no fingerprint.
@@ -429,7 +381,6 @@ def test_a_button_beside_the_gallery_asks_for_a_file(open_page):
 THOUSANDS = ("town;people\n" + "\n".join(f'{i};"{i},{240 + i}"' for i in range(1, 40))).encode()
 
 
-@ON_ONE_PAGE
 def test_a_doubt_is_said_at_the_picture_and_mended_by_hand(upload):
     page = upload(THOUSANDS)
     page.set("multiselect", "Features", ["town", "people"])
@@ -447,7 +398,6 @@ def test_a_doubt_is_said_at_the_picture_and_mended_by_hand(upload):
     assert again.source.key == source.key
 
 
-@ON_ONE_PAGE
 def test_a_file_that_is_no_table_as_it_is_read_can_be_read_in_another_way(upload):
     page = upload(b"title,x\nname,7,3,1\n" + b"\n".join(b"t%d,%d.5,2.25,0.5" % (i, i) for i in range(30)))
     assert "set separator or header row by hand" in page.said
@@ -464,7 +414,6 @@ def test_a_file_that_is_no_table_as_it_is_read_can_be_read_in_another_way(upload
     assert "No column of this file is numeric" in page.set("selectbox", NAMES, "none").said
 
 
-@ON_ONE_PAGE
 def test_the_row_of_the_names_is_picked_by_its_words_and_shown_where_it_is_not_the_first(upload):
     page = upload(b"Report of 2023,,\nage,income,x\n" + b"\n".join(b"%d,%d,1" % (20 + i, 3 * i) for i in range(30)))
     names = page.widget("selectbox", NAMES)
@@ -481,7 +430,6 @@ def test_the_row_of_the_names_is_picked_by_its_words_and_shown_where_it_is_not_t
     assert not upload(CSV).widget("expander", "How the file is read").proto.expanded
 
 
-@ON_ONE_PAGE
 def test_a_sheet_is_picked_and_goes_with_the_link(upload):
     cover, one, two = (
         text_row("Read me"),
@@ -509,7 +457,6 @@ def test_a_sheet_is_picked_and_goes_with_the_link(upload):
     assert missing.widget("selectbox", "Sheet").options[-1] == "2024: not in this file"
 
 
-@ON_ONE_PAGE
 @pytest.mark.parametrize(("meant", "value"), [("3,000", 3000.0), ("3", 3.0)])
 def test_a_bound_that_can_be_two_numbers_asks_which(upload, meant, value):
     page = typed(upload(CSV), {"income from": (0.0, 1.0)})
@@ -521,7 +468,6 @@ def test_a_bound_that_can_be_two_numbers_asks_which(upload, meant, value):
     assert page.source.form.bounds == ((0.0, value), (0.0, 1.0))
 
 
-@ON_ONE_PAGE
 def test_a_typed_bound_is_repeated_as_it_was_read(upload):
     page = upload(CSV)
     for text, read in (("250000", "Read as 250,000."), ("48,15", "Read as 48.15."), ("ten", "ten is not a number")):
@@ -536,7 +482,6 @@ def test_a_typed_bound_is_repeated_as_it_was_read(upload):
 DATED = ("seen,age\n" + "\n".join(f"2024-{1 + i % 12:02}-{1 + i % 28:02},{20 + i}" for i in range(60))).encode()
 
 
-@ON_ONE_PAGE
 def test_bounds_of_dates_are_dates(upload):
     page = upload(DATED)
     page.set("multiselect", "Features", ["seen", "age"])
@@ -556,7 +501,6 @@ def test_bounds_of_dates_are_dates(upload):
     assert find_fields(again, "seen from")[0].value == "2024-01-02"
 
 
-@ON_ONE_PAGE
 def test_numbers_of_days_take_typed_dates(upload):
     page = upload(b"day,age\n" + b"\n".join(b"%d,%d" % (45300 + i, i) for i in range(60)))
     page = typed(page, {"age from": (0.0, 120.0)})
@@ -572,7 +516,6 @@ def scaling_line(page):
 MONEY = ("age,income\n" + "\n".join(f"{20 + i},{900 * i}" for i in range(60))).encode()
 
 
-@ON_ONE_PAGE
 def test_columns_whose_ranges_differ_are_scaled_with_a_way_back(upload):
     bounds = {"age from": (0.0, 120.0), "income from": (0.0, 60_000.0)}
     page = typed(upload(MONEY), bounds)
@@ -595,7 +538,6 @@ def test_columns_whose_ranges_differ_are_scaled_with_a_way_back(upload):
     assert scaling_line(alike) == ""
 
 
-@ON_ONE_PAGE
 def test_a_map_asks_how_many_years_weigh_as_much_as_a_kilometer(upload):
     page = upload(PEOPLE.encode())
     page.set("selectbox", "Missing values", "drop")
@@ -621,7 +563,6 @@ def test_a_map_asks_how_many_years_weigh_as_much_as_a_kilometer(upload):
     assert page.source.form.per_kilometer == ()
 
 
-@ON_ONE_PAGE
 def test_names_of_rows_are_no_first_feature_and_can_be_chosen(upload):
     rows = "\n".join(f'"{i}",{150 + i},{50 + i}' for i in range(1, 30))
     page = upload(f'"","height","weight"\n{rows}'.encode())
@@ -642,7 +583,6 @@ def test_names_of_rows_are_no_first_feature_and_can_be_chosen(upload):
 TOWNS = ("age,town,code\n" + "\n".join(f"{20 + i},{'ABBC'[i % 4]},{i % 3}" for i in range(60))).encode()
 
 
-@ON_ONE_PAGE
 def test_categories_are_those_that_were_put_into_the_list_and_go_with_the_link(upload):
     page = upload(TOWNS)
     page.set("multiselect", "Features", ["age"])
@@ -671,7 +611,6 @@ def test_categories_are_those_that_were_put_into_the_list_and_go_with_the_link(u
     assert public.widget("multiselect", "town: categories").options == ["A", "C", "D"], "the file's own are not shown"
 
 
-@ON_ONE_PAGE
 def test_the_rows_of_a_group_are_compared_at_the_same_bounds(upload):
     page = upload(TOWNS)
     page.set("multiselect", "Features", ["age", "code"])
@@ -690,7 +629,6 @@ def test_the_rows_of_a_group_are_compared_at_the_same_bounds(upload):
     assert "'town' is 'C'" in page.card
 
 
-@ON_ONE_PAGE
 def test_next_years_file_is_read_and_described_like_this_years(upload):
     page = upload(THOUSANDS, "2023.csv")
     page.set("multiselect", "Features", ["town", "people"])
