@@ -120,7 +120,7 @@ def test_the_house_stands() -> None:
 def test_every_folder_is_a_package_and_nobody_asks_modules_what_they_have():
     folders = {path.parent for path in (ROOT / "dpviz").glob("**/*.py")}
     assert [folder.name for folder in folders if not (folder / "__init__.py").exists()] == []
-    """Pages and tools learn what a method has from its typed record."""
+    # Pages and tools learn what a method has from its typed record.
     asked = ("ModuleType", "hasattr(", "import_module(")
     seam = [path for path in house() if path.parts[1:2] in (("tools",), ("stories",), ("ui",))]
     assert [f"{path}: {word}" for path in seam for word in asked if word in house()[path]] == []

@@ -214,11 +214,8 @@ def test_a_mistake_is_answered_with_what_was_given_and_the_way_out(mistake):
         ask()
 
 
-def test_one_method_alone_is_compared_by_its_name():
+def test_methods_are_compared_by_name_and_broken_ones_reported(monkeypatch):
     assert set(dpviz.compare("dplloyd", BLOBS, epsilon=1, seeds=1).table()["method"]) == {"dplloyd"}
-
-
-def test_broken_methods_of_others_are_told_in_the_table(monkeypatch):
     monkeypatch.setattr("dpviz.many.BROKEN", {"theirs": "The method 'theirs' could not be loaded"})
     with pytest.warns(UserWarning, match="'theirs' could not be loaded"):
         dpviz.methods()

@@ -68,18 +68,15 @@ def app_needs() -> dict[str, str]:
     return dict(brought(REQUIREMENTS))
 
 
-def test_nothing_is_under_a_stronger_license():
+def test_nothing_required_or_listed_is_under_a_stronger_license():
     found = app_needs()
     assert len(found) > 30
     assert {name: said for name, said in found.items() if too_strong(name, said)} == {}
-
-
-def test_the_list_names_what_is_required_and_nothing_stronger():
     listed = dict(re.findall(r"^\| ([\w.-]+) \| ([^|]+?) \|$", LISTED.read_text("utf-8"), re.MULTILINE))
     required = {re.split(r"[^\w-]", line)[0] for line in REQUIREMENTS.splitlines() if line[:1].isalpha()}
     assert required <= listed.keys()
     assert not [name for name, said in listed.items() if name != "package" and too_strong(name, said)]
-    found = app_needs()  # a later version of one of theirs may bring another package
+    # A later version of one of theirs may bring another package.
     assert [name for name in required & found.keys() if found[name] != listed[name]] == []
 
 

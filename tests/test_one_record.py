@@ -153,7 +153,7 @@ def test_one_row_more_in_a_file_is_one_record_more_or_none(way):
             assert fewer <= 1
 
 
-def test_a_share_is_kept_of_rows_that_all_say_the_same_too():
+def test_a_share_of_rows_is_fair_and_does_not_depend_on_bounds():
     alike = ["0,48.1,11.5,7,A"] * 2000
     for rows in (
         alike,
@@ -162,9 +162,6 @@ def test_a_share_is_kept_of_rows_that_all_say_the_same_too():
     ):
         kept = len(from_file(rows, "rows dropped", share=0.25))
         assert abs(kept - 500) <= 6 * np.sqrt(2000 * 0.25 * 0.75)  # six standard deviations of a fair coin
-
-
-def test_what_a_share_keeps_does_not_depend_on_bounds_and_grows_with_it():
     unit = on_borders(300, 2, 0)
     few, more = (sample_mask(unit, share) for share in (0.2, 0.5))
     assert few.sum() < more.sum() < 300

@@ -20,6 +20,7 @@ from dpviz.tools.sweep import expand_grid
 
 UNIT = Box.cube(0.0, 1.0, 2)
 TWO = ((0, 0), (1, 1))
+ZEROS, RNG = np.zeros((2, 2)), np.random.default_rng(0)
 
 
 def parquet(folder: Path, **columns: object) -> Path:
@@ -41,24 +42,16 @@ def few_rows(points, *_):
 
 
 REFUSED = {
-    "batch": (
-        lambda _: epsilon_lower_bound(
-            Batch(few_rows), np.zeros((2, 2)), np.zeros((1, 2)), n_runs=40, rng=np.random.default_rng(0)
-        ),
-        "got (1, 2)",
-    ),
+    "batch": (lambda _: epsilon_lower_bound(Batch(few_rows), ZEROS, ZEROS[:1], n_runs=40, rng=RNG), "got (1, 2)"),
     "runs": (lambda _: dpviz.audit("dplloyd", runs=19), "runs must be at least 20, got 19."),
     "empty folder": (lambda folder: ParquetChunks(folder), "had no file whose name ends in .parquet"),
     "no column": (
-        lambda folder: ParquetChunks(parquet(folder, x=[0.1]), []),
+        lambda to: ParquetChunks(parquet(to, x=[0.1]), []),
         "No column was named, but at least one is needed.",
     ),
-    "more records": (
-        lambda _: subsample(load("blobs", n=50, seed=0), 51, rng=np.random.default_rng(0)),
-        "n was 51, but there are 50 records.",
-    ),
+    "more records": (lambda _: subsample(load("blobs", n=50), 51, rng=RNG), "n was 51, but there are 50 records."),
     "box of the data": (
-        lambda folder: of_parquet(folder, lambda chunks: dpviz.estimators.DPM(bounds="data").fit(chunks)),
+        lambda folder: of_parquet(folder, dpviz.estimators.DPM(bounds="data").fit),
         "bounds was 'data', but records in chunks need (low, high) or a Box.",
     ),
     "compared chunks": (
@@ -70,10 +63,7 @@ REFUSED = {
         "jobs was 2, but other processes do not know few_rows. Use jobs=1.",
     ),
     "axes of a grid": (lambda _: default_grid(Box.cube(0.0, 1.0, 11)), "The box has 11 axes, but"),
-    "rule": (
-        lambda _: remap_table(np.ones((1, 2)), epsilon=1.0, rule="mode"),
-        "rule must be one of nearest, mean, median, got 'mode'.",
-    ),
+    "rule": (lambda _: remap_table(ZEROS, epsilon=1, rule="mode"), "must be one of nearest, mean, median, got 'mode'."),
     "places of a grid": (
         lambda _: remap_table(np.zeros((MOST_PLACES + 1, 2)), epsilon=1.0),
         f"grid must have from 1 to {MOST_PLACES} places, got {MOST_PLACES + 1}.",
@@ -82,14 +72,8 @@ REFUSED = {
         lambda _: release_law(np.zeros((1, 2)), epsilon=1.0, domain="none", box=UNIT, cells=None).log_likelihood([0.0]),
         "z must be finite and have shape (2,), got shape (1,)",
     ),
-    "budget of a method": (
-        lambda _: sweep(budget="n_levels"),
-        "The budget of method dpm must be one of epsilon, got 'n_levels'",
-    ),
-    "no level's budget": (
-        lambda _: level_epsilons(0.0, 2),
-        "epsilon must be above 0 and n_levels at least 0, got 0.0 and 2",
-    ),
+    "budget of a method": (lambda _: sweep(budget="n_levels"), "method dpm must be one of epsilon, got 'n_levels'"),
+    "no level's budget": (lambda _: level_epsilons(0.0, 2), "must be above 0 and n_levels at least 0, got 0.0 and 2"),
     "no picture": (lambda _: svg([]), "A file needs at least one scene."),
 }
 

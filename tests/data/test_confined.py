@@ -111,7 +111,7 @@ def test_the_process_gets_no_more_memory_than_was_agreed():
     assert confined.MEMORY < BYTES
 
 
-def test_ordinary_files_are_the_tables_that_they_are_elsewhere():
+def test_ordinary_files_and_refusals_are_those_of_this_process():
     frame = pd.DataFrame({"age": np.arange(3000.0), "town": ["Zürich", "a,b"] * 1500, "gap": [None, 1.5] * 1500})
     files = [frame.to_csv(index=False).encode(), (frame.to_csv(index=False) * 20).encode()]
     for write in (frame.to_parquet, lambda to: frame.to_excel(to, index=False)):
@@ -121,9 +121,6 @@ def test_ordinary_files_are_the_tables_that_they_are_elsewhere():
     assert len(files[1]) > confined.AT_ONCE
     for data in files:
         assert same(confined.read_confined(io.BytesIO(data)), read_table(io.BytesIO(data)))
-
-
-def test_a_refusal_is_the_same_in_a_process():
     # The message for each kind of file does not depend on the process.
     data = b"PAR1 no parquet"
     with pytest.raises(TableError) as here:

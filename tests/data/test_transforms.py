@@ -51,7 +51,7 @@ def test_missing_values_go_to_the_middle_of_public_bounds():
     assert read.dataset(["x", "y"], box=Box.cube(0, 4, 2), missing="middle").points[:, 1].tolist() == [2, 2]
 
 
-def test_scaling_maps_the_bounds_to_0_and_1():
+def test_scaling_maps_the_bounds_to_0_and_1_and_leads_back():
     box = Box([0.0, 0.0], [4.0, 100.0])
     dataset = table().dataset(["x", "y"], box=box, missing="drop", scaling="unit", units=("m", "kg"))
     assert dataset.box == Box.cube(0.0, 1.0, 2)
@@ -59,9 +59,6 @@ def test_scaling_maps_the_bounds_to_0_and_1():
     assert dataset.units == ("", "")
     wide = table("x\n-1e308\n1e308\n").dataset(["x"], box=Box([-8e307], [8e307]), scaling="unit")
     np.testing.assert_array_equal(wide.points, [[0.0], [1.0]])
-
-
-def test_what_is_scaled_leads_back_to_its_own_units():
     box = Box([0.0, -50.0], [4.0, 100.0])
     dataset = table().dataset(["x", "y"], box=box, missing="drop", scaling="unit", units=("m", "kg"))
     plain = table().dataset(["x", "y"], box=box, missing="drop", units=("m", "kg"))

@@ -121,7 +121,7 @@ def test_dates_and_times_are_the_days_that_the_sheet_stores(stored, formats, dat
     assert columns.dates == dates
 
 
-def test_a_date_among_numbers_is_no_number():
+def test_only_numbers_are_numbers_and_whole_ones_have_no_fraction_as_words():
     """A spreadsheet may take 1-2 for a date: its day number would be a wrong value."""
     rows = (
         text_row("a", "b")
@@ -130,9 +130,6 @@ def test_a_date_among_numbers_is_no_number():
     styles = f'<styleSheet xmlns="{MAIN}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>'
     columns = read_workbook(workbook(rows, **{"xl/styles.xml": styles}))
     assert columns.notes == ("Column 'a' is text: 1 of 2 cells are not numbers, first '2024-02-01' in row 2.",)
-
-
-def test_whole_numbers_have_no_fraction_where_they_are_words():
     years = text_row("town").replace("</row>", "<c><v>2020</v></c><c><v>2021.0</v></c></row>")
     towns = text_row("x").replace("</row>", "<c><v>1.5</v></c><c><v>2.5</v></c></row>")
     assert read_workbook(workbook(years + towns)).names == ("town", "2020", "2021")
@@ -163,16 +160,13 @@ def test_parts_are_found_by_their_relations_wherever_they_lie():
     refused(archive(parts), "no sheet with cells")
 
 
-def test_an_open_document_is_the_same_table():
+def test_an_open_document_is_the_same_table_or_a_table_error_if_damaged():
     table = read_confined(Path(__file__).with_name("people.ods"))
     numbers, texts = table.nonprivate_columns.nonprivate_numbers, table.nonprivate_columns.nonprivate_texts
     np.testing.assert_array_equal(numbers["größe"], [1.5, 1240, 980])
     np.testing.assert_array_equal(numbers["day"], [45413, 45414, np.nan])
     assert (texts["name"].tolist(), texts["flag"].tolist()) == (["Ann", "Bob", "Eve"], ["TRUE", "FALSE", "TRUE"])
     assert table.nonprivate_columns.beginning.sheets == ("People", "Other")
-
-
-def test_damage_in_an_open_document_gives_a_table_or_a_table_error():
     rng = np.random.default_rng(0)
     with zipfile.ZipFile(Path(__file__).with_name("people.ods")) as file:
         parts = {path: file.read(path) for path in file.namelist()}
@@ -291,9 +285,6 @@ def test_a_bomb_is_refused_before_it_goes_off():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10 * len(bomb)
-
-
-def test_one_long_text_in_every_cell_is_counted_each_time():
     rows = HEAD + '<row><c t="s"><v>0</v></c></row>' * 2_000
     refused(
         workbook(rows, strings=f"<si><t>{'x' * 1_000}</t></si>"), "unpacks to", replace(UPLOADED, n_unpacked=1_000_000)

@@ -29,10 +29,6 @@ def known(monkeypatch):
     return at_once(monkeypatch, compare_tasks)
 
 
-def labels_of(page):
-    return [button.label for button in page.app.button]
-
-
 def maps(page):
     """Return the stage's content for each method, by its key."""
     return {each["key"]: each for each in page.compared["maps"]}
@@ -64,7 +60,7 @@ def test_it_opens_finished_with_the_runs_that_came_along(open_page):
     """The background never answers here: everything that there is came with the package."""
     page = open_page("compare")
     assert [title.value for title in page.app.title] == ["Compare"]
-    assert not {"Stop", "Go on"} & set(labels_of(page))
+    assert not {"Stop", "Go on"} & set(page.buttons)
     shown = page.compared
     assert tuple(shown["epsilons"]) == EPSILONS
     assert shown["findings"][at(page)] == "Proved methods all cluster almost as well as without privacy."
@@ -96,12 +92,12 @@ def test_new_noise_is_another_run_in_the_maps_and_nothing_else(open_page):
 
 def test_other_records_wait_for_their_runs_which_can_be_stopped(open_page):
     page = open_page("compare", n="200")
-    assert any("on their way" in caption.value for caption in page.app.caption)
+    assert any("on their way" in each for each in page.captions)
     assert set(page.compared["findings"]) == {"0 of 5 methods done. The ranking waits for all of them."}
     page.press("Stop")
     assert any("Stopped: 0 of" in info.value for info in page.app.info)
     page.press("Go on")
-    assert "Stop" in labels_of(page)
+    assert "Stop" in page.buttons
 
 
 @pytest.mark.usefixtures("known")
@@ -222,8 +218,8 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
     page.run()
     (stopped,) = [info.value for info in page.app.info if "Stopped in round" in info.value]
     assert re.search(r"round \d+ of at most 38: [01] of 2 methods settled", stopped)
-    assert "Go on" in labels_of(page)
-    assert not any("when the search is over" in caption.value for caption in page.app.caption)
+    assert "Go on" in page.buttons
+    assert not any("when the search is over" in each for each in page.captions)
     if tab == "solve":
         said = "\n".join(each.value.replace("\\", "") for each in page.app.markdown)
         assert re.search(
@@ -235,7 +231,7 @@ def test_a_search_that_is_stopped_says_what_its_runs_support_and_goes_on(open_pa
         assert len(page.app.get("download_button")) == 3, "the report waits for the comparison's runs alone"
     left.n = 10**6
     page.press("Go on")
-    assert not {"Stop", "Go on"} & set(labels_of(page))
+    assert not {"Stop", "Go on"} & set(page.buttons)
     assert not any("so far" in each.value for each in page.app.markdown)
     assert len(made) == len(set(made)), "no part is made twice"
 

@@ -58,10 +58,6 @@ def sentence(page):
     return found
 
 
-def captions(page):
-    return " ".join(each.value for each in page.app.caption)
-
-
 @pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize("name", TABS)
 def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
@@ -72,7 +68,7 @@ def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
     # The method's noise is larger than ε = 1 needs.
     most = 67 if name == "source_target" else 74
     assert f"the guarantee allows at most {most} in 100" in said
-    own = captions(page)
+    own = " ".join(page.captions)
     assert ("own noise allows at most 65 in 100" in own) == (name in ("nd_laplace", "source_target"))
     packed = page.packed()
     records = [each["pick"] for each in packed["picture"][1]["layers"] if each["pick"] in ("record", "source")]
@@ -81,7 +77,7 @@ def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
     assert "not a release" in header["caption"]
     assert {layer["audience"] for layer in header["layers"] if layer["name"] != "public bounds"} == {"curator"}
     assert {layer["symbol"] for layer in header["layers"] if ": " in layer["name"]} >= {"ring", "cross"}
-    assert "with 95 % confidence" in captions(page)
+    assert "with 95 % confidence" in " ".join(page.captions)
     tab, _ = TABS[name]
     assert page.query[tab] == "worlds"
     assert {"record", "operation", "where", "n_world_runs"} <= set(page.query)
@@ -99,14 +95,14 @@ def test_the_public_is_told_why_there_is_nothing_to_see(open_page, ready, name):
 def test_a_claim_about_changed_records_offers_moves_alone(open_page):
     page = opened(open_page, "morse", adjacency="replace", operation="remove")
     assert "at most 74 in 100" in sentence(page)
-    assert "counts it twice" not in captions(page)
+    assert "counts it twice" not in " ".join(page.captions)
     assert not [each for each in page.app.selectbox if each.label == OPERATION]
 
 
 def test_what_is_not_proved_is_said_so(open_page, ready):
     page = opened(open_page, "convergent_kmeans", mode="published")
     assert "Nothing is proved for this release" in sentence(page)
-    assert "own noise" not in captions(page)
+    assert "own noise" not in " ".join(page.captions)
     assert not any(job.task.__name__ == "noise_limit" for job in ready)
     assert "no claim limits it" in sentence(opened(open_page, "convergent_kmeans", mode="lloyd"))
 
@@ -117,7 +113,7 @@ def test_going_back_to_an_operation_computes_nothing_again(open_page, ready):
     page.set("selectbox", OPERATION, "move")
     assert page.query["operation"] == "move"
     assert "at most 89 in 100" in sentence(page)
-    assert "counts it twice" in captions(page)
+    assert "counts it twice" in " ".join(page.captions)
     before = len(ready)
     page.set("selectbox", OPERATION, "remove")
     assert len(ready) == before, "the answer was kept"
@@ -139,11 +135,11 @@ def test_a_stated_place_and_a_record_that_is_not_there(open_page, ready):
 def test_runs_can_be_stopped_and_go_on(open_page):
     # The idle background never answers.
     page = opened(open_page, "convergent_kmeans")
-    assert "on their way" in captions(page)
+    assert "on their way" in " ".join(page.captions)
     page.press("Stop")
-    assert "Stopped" in captions(page)
+    assert "Stopped" in " ".join(page.captions)
     page.press("Go on")
-    assert "Stopped" not in captions(page)
+    assert "Stopped" not in " ".join(page.captions)
     assert page.widget("button", "Stop")
 
 
@@ -178,10 +174,10 @@ def test_one_s_own_records_are_compared_with_the_noise_of_teaching_runs(upload, 
 @pytest.mark.parametrize(("name", "link"), [("convergent_kmeans", {"tab": "worlds"}), ("audit", {"neighbors": "own"})])
 def test_a_comparison_of_one_row_states_the_limit_of_one_row_and_of_a_person(upload, link):
     page = typed(upload(CSV, n_world_runs="100", audited="dplloyd", **link), BOUNDS)
-    before = captions(page)
+    before = " ".join(page.captions)
     page.set("number_input", "Rows of one person, at most", 4)
     said = "One row changes here, and the limit is for one row. For all rows of a person, at most 4: ε = 4."
-    assert said in captions(page)
+    assert said in " ".join(page.captions)
     assert said not in before
     if "tab" in link:
         assert "the guarantee allows at most 74 in 100" in sentence(page)

@@ -86,7 +86,7 @@ def test_the_floor_is_a_line_at_one_and_nothing_is_the_public_s():
     assert scene.y.view[0] < 0.0 < scene.y.view[1]
 
 
-def test_no_data_is_a_level_where_it_is_near():
+def test_no_data_costs_what_the_runs_say_and_is_a_level_if_near():
     near, far = 2.0, 1e3
     shown = [series(rows=[row(1.2), row(1.9, epsilon=3.0, proved=3.0)])]
     for ratio, drawn in ((near, True), (far, False), (None, False)):
@@ -95,9 +95,6 @@ def test_no_data_is_a_level_where_it_is_near():
         assert bool(levels) == drawn
         assert all((each.arrays["xy"][..., 1] == np.log10(near)).all() for each in levels)
         assert {each.audience for each in scene.layers} == {Audience.CURATOR}
-
-
-def test_what_no_data_costs_is_read_from_the_runs():
     told = row(1.2, inertia=12.0, no_data_inertia=55.0, floor_inertia=10.0)
     assert no_data_ratio({"a": [row(None, status="No center."), told]}) == 5.5
     assert no_data_ratio({"a": [row(1.2)]}) is None
