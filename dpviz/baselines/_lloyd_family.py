@@ -24,7 +24,7 @@ Number of records, cells and iterations compose, and each gets a share of epsilo
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -54,7 +54,6 @@ from dpviz.core import (
     Result,
     Step,
     ceiled,
-    frozen,
     immutable,
     immutable_value,
     parameter,
@@ -406,6 +405,17 @@ def lloyd_step(
     )
 
 
+def seed_fields(seeds: CellSeeds | None) -> dict[str, Any]:
+    """Return the fields of a release that contain the seeds of a private start."""
+    if seeds is None:
+        return {}
+    return {
+        "start_packing": seeds.packing,
+        "start_cell_counts": seeds.noisy_cell_counts,
+        "start_cell_edges": seeds.edges,
+    }
+
+
 def collected(
     trace: tuple[LloydStep, ...],
     box: Box,
@@ -415,15 +425,13 @@ def collected(
     make_release: Callable[..., F] = LloydFamilyRelease,  # type: ignore[assignment]
 ) -> Result[F, LloydStep]:
     """Release the last centers and counts, and the centers of every iteration; `make_release` builds it."""
-    public, seeds = params.start != "records" and params.initial_centers is None, trace[0].seeds
+    public = params.start != "records" and params.initial_centers is None
     release = make_release(
-        centers=frozen(box.clip(box.from_unit(trace[-1].released_centers))),
+        centers=box.clip(box.from_unit(trace[-1].released_centers)),
         noisy_counts=trace[-1].noisy_counts,
         start=trace[0].previous_centers if public else None,
-        path=frozen(np.stack([step.released_centers for step in trace])),
-        start_packing=None if seeds is None else seeds.packing,
-        start_cell_counts=None if seeds is None else seeds.noisy_cell_counts,
-        start_cell_edges=None if seeds is None else seeds.edges,
+        path=np.stack([step.released_centers for step in trace]),
+        **seed_fields(trace[0].seeds),
     )
     return Result.from_trace(release, trace, guarantee)
 

@@ -132,15 +132,15 @@ _capsule.restype, _capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes
 _LIVE: weakref.WeakValueDictionary[int, OsBits] = weakref.WeakValueDictionary()
 
 
-def _forget_all() -> None:
-    for bits in list(_LIVE.values()):
-        bits.forget()
-
-
 _CALLED_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda place: _LIVE[place].refill())
 binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
 # Windows has no fork.
 if sys.platform != "win32":
+
+    def _forget_all() -> None:
+        for bits in list(_LIVE.values()):
+            bits.forget()
+
     os.register_at_fork(after_in_child=_forget_all)
 # Machine code that NumPy calls must outlive all generators.
 _COMPILED: list[object] = []
@@ -254,23 +254,21 @@ def half_normals(words: Words, whole: Words, parts: Words) -> None:
             whole[i] = k
 
 
-def _next64(place: Any) -> Any:
-    return word(carray(place, 1 + BUFFERED))
-
-
-def _next32(place: Any) -> Any:
-    return np.uint32(word(carray(place, 1 + BUFFERED)) >> np.uint64(32))
-
-
-def _next_double(place: Any) -> Any:
-    return (word(carray(place, 1 + BUFFERED)) >> np.uint64(11)) * 2.0**-53
-
-
 @cache
 def _entries() -> tuple[int, int, int]:
     """Compile the functions that NumPy calls and return their addresses: 64 bits, 32 bits, a double in [0, 1)."""
+
+    def next64(place: Any) -> Any:
+        return word(carray(place, 1 + BUFFERED))
+
+    def next32(place: Any) -> Any:
+        return np.uint32(word(carray(place, 1 + BUFFERED)) >> np.uint64(32))
+
+    def next_double(place: Any) -> Any:
+        return (word(carray(place, 1 + BUFFERED)) >> np.uint64(11)) * 2.0**-53
+
     entries = []
-    for answer, function in ((types.uint64, _next64), (types.uint32, _next32), (types.float64, _next_double)):
+    for answer, function in ((types.uint64, next64), (types.uint32, next32), (types.float64, next_double)):
         signature = answer(types.CPointer(types.uint64))  # type: ignore[no-untyped-call]
         try:
             entries.append(cfunc(signature, cache=True)(function))

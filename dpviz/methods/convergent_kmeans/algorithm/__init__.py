@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpviz.baselines._base import known_size
-from dpviz.baselines._lloyd_family import bought_seeds
+from dpviz.baselines._lloyd_family import bought_seeds, seed_fields
 from dpviz.core import (
     Adjacency,
     Box,
@@ -43,7 +43,6 @@ from dpviz.core import (
     Result,
     check_params,
     collect,
-    frozen,
     immutable,
     knob,
     parameter,
@@ -218,9 +217,26 @@ def fit(
         If points or centers are bad, or records come in chunks and are needed whole.
     """
     trace = collect(fit, steps, points, box, params, Params, rng)
-    final = trace[-1].final_centers
-    centers = trace[-1].zone_mean if final is None else final
-    return Result.from_trace(_release(centers, trace, box, params), trace, trusting(_guarantee(params, trace), points))
+    first, last, repaired = trace[0], trace[-1], params.mode == "repaired"
+    public_start = params.start != "records" and params.initial_centers is None
+
+    def stack(name: str) -> FloatArray:
+        return np.stack([getattr(step, name) for step in trace])
+
+    release = ZonesRelease(
+        centers=box.clip(box.from_unit(last.zone_mean if last.final_centers is None else last.final_centers)),
+        noisy_counts=last.noisy_counts,
+        start=first.previous_centers if public_start else None,
+        zone_centers=stack("zone_center"),
+        zone_radii=stack("zone_radius"),
+        path=stack("released_centers"),
+        zone_means=stack("zone_mean") if repaired else None,
+        controllers=stack("controller") if repaired else None,
+        lam=stack("lam") if repaired else None,
+        noisy_counts_by_iteration=stack("noisy_counts") if repaired else None,
+        **seed_fields(first.seeds),
+    )
+    return Result.from_trace(release, trace, trusting(_guarantee(params, trace), points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
@@ -348,30 +364,6 @@ def _zones_problem(
     n_iterations = SEEDED_ITERATIONS if seeds is not None else min(planned, params.max_iterations)
     n_iterations = params.n_iterations or n_iterations
     return problem(n_iterations, rest / n_iterations, events, seeded=seeds is not None), seeds
-
-
-def _release(centers: Centers, trace: tuple[ZoneStep, ...], box: Box, params: Params) -> ZonesRelease:
-    repaired = params.mode == "repaired"
-    public_start, seeds = params.start != "records" and params.initial_centers is None, trace[0].seeds
-
-    def stack(name: str) -> FloatArray:
-        return frozen(np.stack([getattr(step, name) for step in trace]))
-
-    return ZonesRelease(
-        centers=box.clip(box.from_unit(centers)),
-        noisy_counts=trace[-1].noisy_counts,
-        start=trace[0].previous_centers if public_start else None,
-        zone_centers=stack("zone_center"),
-        zone_radii=stack("zone_radius"),
-        path=stack("released_centers"),
-        zone_means=stack("zone_mean") if repaired else None,
-        controllers=stack("controller") if repaired else None,
-        lam=stack("lam") if repaired else None,
-        noisy_counts_by_iteration=stack("noisy_counts") if repaired else None,
-        start_packing=None if seeds is None else seeds.packing,
-        start_cell_counts=None if seeds is None else seeds.noisy_cell_counts,
-        start_cell_edges=None if seeds is None else seeds.edges,
-    )
 
 
 def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
