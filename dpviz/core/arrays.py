@@ -54,8 +54,7 @@ class ReadOnly:
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        itself: Any = self
-        for each in fields(itself):
+        for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
             value = getattr(self, each.name)
             if isinstance(value, np.ndarray):
                 frozen(value)

@@ -6,7 +6,7 @@ Sidebars, command lines and links follow from knobs. A value has two ranges: `lo
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from numbers import Real
 from typing import Any, Literal, SupportsIndex, TypeVar, dataclass_transform
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
-def immutable_value(cls: type[T] | None = None, **options: bool) -> Any:
+def immutable_value(cls: type[T] | None = None, **options: bool) -> Callable[..., object]:
     """Make a class a dataclass with slots whose fields cannot change; instances are compared by their fields.
 
     `options` are those of `dataclass`, as in `@immutable_value(kw_only=True)`.
@@ -38,7 +38,7 @@ def immutable_value(cls: type[T] | None = None, **options: bool) -> Any:
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
-def immutable(cls: type[T] | None = None, **options: bool) -> Any:
+def immutable(cls: type[T] | None = None, **options: bool) -> Callable[..., object]:
     """Make a class an `immutable_value` that equals only itself: comparing its arrays has no single answer."""
     return immutable_value(cls, eq=False, **options)
 

@@ -148,8 +148,8 @@ class Result(Confidential, Generic[R_co, S_co]):
     @classmethod
     def from_trace(cls, release: R_co, trace: tuple[S_co, ...], guarantee: Guarantee) -> Self:  # type: ignore[misc]
         """Return the run whose noise is that of its steps, in their order."""
-        steps: tuple[Any, ...] = trace
-        return cls(release, trace, tuple(event for step in steps for event in step.events), guarantee)
+        events = (event for step in trace for event in step.events)  # type: ignore[attr-defined]
+        return cls(release, trace, tuple(events), guarantee)
 
 
 class Fit(Protocol[P_contra, R_co, S_co]):
