@@ -204,11 +204,15 @@ def members(first: Mapping[str, Values], other: Mapping[str, Values]) -> dict[st
     differing = {}
     for path, values in first.items():
         theirs = other.get(path)
-        if theirs is None or not all(_is_whole(rows) for rows in (values, theirs)):
+        if theirs is None:
+            continue
+        both = (values, theirs)
+        whole = all(any(row.dtype.kind in "iu" for row in rows) for rows in both)
+        if not whole or any(row.ndim != 1 for rows in both for row in rows):
             continue
         # For each world, the share of runs that contain each number.
         shares: list[dict[int, float]] = []
-        for rows in (values, theirs):
+        for rows in both:
             numbers, counts = np.unique(np.concatenate([np.unique(row) for row in rows]), return_counts=True)
             shares.append({int(each): float(n) / len(rows) for each, n in zip(numbers, counts, strict=True)})
         shift = {each: abs(shares[0].get(each, 0.0) - shares[1].get(each, 0.0)) for each in {*shares[0], *shares[1]}}
@@ -216,12 +220,6 @@ def members(first: Mapping[str, Values], other: Mapping[str, Values]) -> dict[st
             if shift[value] > 0:
                 differing[f"{value} is in {path}"] = (path, value)
     return differing
-
-
-def _is_whole(values: Values) -> bool:
-    if isinstance(values, np.ndarray):
-        return values.dtype.kind in "iu" and values.ndim == 2
-    return any(value.dtype.kind in "iu" for value in values) and all(value.ndim == 1 for value in values)
 
 
 def varies(one: FloatArray, two: FloatArray) -> bool:

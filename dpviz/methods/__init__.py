@@ -59,20 +59,6 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dic
     return methods, broken
 
 
-def _brought(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dict[str, str]]:
-    """Return the methods of a person's own files, by name, and the errors of the rest."""
-    methods: dict[str, AnyMethod] = {}
-    wrong: dict[str, str] = {}
-    for path in own.files():
-        try:
-            method = own.load(path, {**known, **BASELINES, **methods})
-        except own.OwnMethodError as error:
-            wrong[path.stem] = str(error)
-        else:
-            methods[method.name] = method
-    return methods, wrong
-
-
 @immutable
 class _ChargedFit:
     """The fit of a method from outside this package, charged to open budgets before it runs.
@@ -100,7 +86,15 @@ class _ChargedFit:
 
 _ours: dict[str, AnyMethod] = {method.name: method for method in _OURS}
 _theirs, _broken = _declared(_ours)
-_own, _wrong = _brought({**_ours, **_theirs})
+_own: dict[str, AnyMethod] = {}
+_wrong: dict[str, str] = {}
+for _path in own.files():
+    try:
+        _method = own.load(_path, {**_ours, **_theirs, **BASELINES, **_own})
+    except own.OwnMethodError as _error:
+        _wrong[_path.stem] = str(_error)
+    else:
+        _own[_method.name] = _method
 # Methods of others that cannot be shown, with the reason for the screen.
 BROKEN: Mapping[str, str] = MappingProxyType(_broken)
 # Names of methods from a person's own files.
