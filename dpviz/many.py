@@ -120,11 +120,14 @@ class Comparison(Confidential):
     def table(self) -> "pd.DataFrame":
         """Return each method's cost at each ε, × the cost without privacy: the median of its runs and the middle 90 %.
 
-        `failed` counts runs that could not be made; the `status` of their rows is the reason.
+        `starts` counts the different starts of the runs; it is 0 for a method that draws no start. `failed` counts runs
+        that could not be made; the `status` of their rows is the reason.
         """
         made = self.rows[self.rows["status"] == OK]
-        by = made.groupby(["method", "epsilon"], sort=False)["inertia_ratio"]
-        parts = {"cost": by.median(), "low": by.quantile(BAND[0]), "high": by.quantile(BAND[1]), "runs": by.size()}
+        groups = made.groupby(["method", "epsilon"], sort=False)
+        by = groups["inertia_ratio"]
+        parts = {"cost": by.median(), "low": by.quantile(BAND[0]), "high": by.quantile(BAND[1])}
+        parts |= {"runs": by.size(), "starts": groups["start_seed"].nunique()}
         every = self.rows.groupby(["method", "epsilon"], sort=False).size()
         table = every.to_frame("failed").join([each.rename(name) for name, each in parts.items()])
         table["failed"] -= table["runs"].fillna(0)
@@ -158,12 +161,12 @@ def compare(
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,
     features: Sequence[str] | None = None,
     epsilon: float | Sequence[float] = (0.3, 1.0, 3.0),
-    seeds: int | Sequence[int] = 30,
+    seeds: Seeds = 30,
     n_clusters: int = DEFAULT_K,
     rows_per_person: int = 1,
     jobs: int = 1,
 ) -> Comparison:
-    """Run several methods on the same records at each ε with each noise seed, and return their costs side by side.
+    """Run several methods on the same records at each ε with each seed, and return their costs side by side.
 
     Parameters
     ----------
@@ -178,7 +181,8 @@ def compare(
     epsilon
         One ε or several.
     seeds
-        Number of noise seeds, or the seeds. Anyone can repeat such noise, so publish no part of a comparison.
+        Number of seeds, or the seeds; each run has its own start and noise. `{"start": [0], "noise": 30}` fixes the
+        start of all runs. Anyone can repeat such noise, so publish no part of a comparison.
     n_clusters
         Public; k for the methods that take one, and for k-means without privacy.
     rows_per_person
@@ -215,7 +219,7 @@ def compare(
             "data": [{"name": HERE, "records": dataset, "k": n_clusters}],
             "methods": [each.name for each in found],
         }
-        made = run_sweep(expand_grid(grid, seeds if isinstance(seeds, int) else [*seeds]), jobs=jobs)
+        made = run_sweep(expand_grid(grid, seeds if isinstance(seeds, int | Mapping) else [*seeds]), jobs=jobs)
     rows = _state_rows(referenced({"": made})[""], {HERE: dataset.rows_per_person})
     titles, is_public = {each.name: each.title for each in found}, not dataset.bounds_from_data
     about = titles, is_public, dataset.feature_names, notices_of(dataset), max(dataset.rows_per_person, 1)
@@ -242,7 +246,8 @@ def sweep(
         `{"records": frame, "bounds": ((0, 0), (10, 10))}`, as `dpviz.run` takes them, also with "features". If a person
         has several rows, `"rows_per_person": 3` adds a column that states it; guarantees are for one row.
     seeds
-        A number of noise seeds, or a list, or a mapping for "data", "start" and "noise".
+        A number of seeds, or a list: each run has its own start and noise. A mapping has such values for "data",
+        "start" and "noise"; with "start", each start is combined with each noise.
     resume
         A folder that keeps finished runs. The same call continues there after it was stopped or killed.
     jobs

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import binom
 
 import dpviz
 from dpviz import __main__ as command
@@ -92,7 +94,7 @@ def test_the_package_lists_itself_and_loads_nothing_before_it_is_asked(tmp_path)
 def test_the_tasks_run_without_the_app_s_packages(tmp_path):
     done = python(BLOCKED + TASKS, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["(2, 7)", "1", "['rows.jsonl']", "2.0 ComposedDpEvent <svg True"]
+    assert done.stdout.splitlines() == ["(2, 8)", "1", "['rows.jsonl']", "2.0 ComposedDpEvent <svg True"]
     assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
 
@@ -212,6 +214,37 @@ def test_a_mistake_is_answered_with_what_was_given_and_the_way_out(mistake):
     ask, answer = MISTAKES[mistake]
     with pytest.raises((ValueError, TypeError, AttributeError), match=answer):
         ask()
+
+
+def order_interval(costs: np.ndarray, error: float = 1e-4) -> tuple[float, float]:
+    """Return order statistics that miss the median of the costs' distribution with probability `error` at most."""
+    below = int(binom.ppf(error / 2, len(costs), 0.5))
+    return tuple(np.sort(costs)[[below - 1, len(costs) - below]])
+
+
+@pytest.mark.parametrize("name", ["dplloyd", "convergent_kmeans"])
+def test_medians_of_compare_are_those_of_single_runs(name):
+    """Both intervals miss the common median with probability 2e-4 in all; runs from one start are elsewhere."""
+    rng, bounds = np.random.default_rng(1), ((0, 0), (10, 10))
+    points = rng.uniform(1, 9, (6, 2))[rng.integers(6, size=2000)] + 0.2 * rng.standard_normal((2000, 2))
+
+    def compared(seeds):
+        found = dpviz.compare(name, points, bounds=bounds, epsilon=1, n_clusters=6, seeds=seeds)
+        return found, order_interval(found.rows["inertia_ratio"].to_numpy())
+
+    def cost(seed):
+        centers = dpviz.run(name, points, bounds=bounds, epsilon=1, n_clusters=6, seed=seed).release.centers
+        return cdist(points, centers, "sqeuclidean").min(axis=1).sum()
+
+    found, (low, high) = compared(80)
+    least, most = order_interval(np.array([cost(seed) for seed in range(80)]) / found.rows["floor_inertia"].min())
+    assert max(low, least) <= min(high, most)
+    assert found.table()["starts"].tolist() == [80]
+    assert "each with its own start" in found.figure().scene.caption
+    fixed, (wrong, _) = compared({"start": [0], "noise": 80})
+    assert wrong > 1.5 * max(high, most)
+    assert fixed.table()["starts"].tolist() == [1]
+    assert "all from one start" in fixed.figure().scene.caption
 
 
 def test_methods_are_compared_by_name_and_broken_ones_reported(monkeypatch):

@@ -102,7 +102,9 @@ def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
     """Return every run of a grid in order, after trying each combination of parameters on the method's Params.
 
     `seeds` is a number of noise seeds, 0, 1, ..., or a list of them, or a mapping with such values for "data" (draws of
-    the records), "start" (public starts) and "noise". Raises ValueError that gives the value and the allowed values.
+    the records), "start" (public starts) and "noise". Without "start", each run has its own start, whose seed is the
+    sum of its data seed and noise seed. With "start", each start is combined with each noise seed. Raises ValueError
+    that gives the value and the allowed values.
     """
     if not isinstance(grid, Mapping):
         raise TypeError(f"grid must be a mapping with {', '.join(GRID_KEYS)}, got {grid!r:.60}")
@@ -135,10 +137,14 @@ def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
                 )
             aims = targets if ALGORITHMS[method].targets is not None else None
             floor_k = int(dict(fields).get("n_clusters", dict(fields).get("n_centers", k)))
-            if len(trials) + len(start_seeds) * len(noise_seeds) > MAX_TRIALS:
+            # Medians over runs from one start would be about that start.
+            drawn = "start" not in by_kind and ALGORITHMS[method].has_start
+            starts = [source.seed] if drawn else start_seeds
+            if len(trials) + len(starts) * len(noise_seeds) > MAX_TRIALS:
                 raise ValueError(f"The grid has more than {MAX_TRIALS:,} runs. Shorten an axis, or make two grids.")
-            for start, noise in itertools.product(start_seeds, noise_seeds):
-                trials.append(Trial(source, floor_k, method, fields, budget, epsilon, start, noise, aims))
+            for start, noise in itertools.product(starts, noise_seeds):
+                own = start + noise if drawn else start
+                trials.append(Trial(source, floor_k, method, fields, budget, epsilon, own, noise, aims))
     if len({trial.key for trial in trials}) < len(trials):
         raise ValueError("Two entries of the grid describe the same run. Leave one of them out.")
     return tuple(trials)

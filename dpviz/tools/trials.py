@@ -74,7 +74,7 @@ FIRST_COLUMNS = {
     "method": "name of the method, as `dpviz.run` takes it",
     "epsilon": "ε that was asked for",
     "data_seed": "seed of a synthetic set's draw, or of a real set's sample",
-    "start_seed": "seed of the public start",
+    "start_seed": "seed of the public start; missing for a method that has none",
     "noise_seed": "seed of the noise, as the grid has it",
     "noise_key": "seed that the noise was drawn with: it follows from all columns above",
 }
@@ -261,7 +261,7 @@ def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
         "method": trial.method,
         "epsilon": trial.epsilon,
         "data_seed": source.seed,
-        "start_seed": trial.start_seed,
+        "start_seed": trial.start_seed if ALGORITHMS[trial.method].has_start else None,
         "noise_seed": trial.noise_seed,
         "noise_key": trial.noise_key,
         **{f"data.{name}": value for name, value in source.knobs},

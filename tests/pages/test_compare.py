@@ -142,13 +142,13 @@ def test_a_click_chooses_a_run_that_can_be_pinned(open_page, monkeypatch):
 def test_the_page_of_a_run_makes_the_same_run(open_page, key):
     """Every page must take each parameter of the link, and make the release that the row was measured on."""
     data = load("blobs", n=200)
-    part = TrialPart(key, 1.0, 4, 5, 3, 1, 200)
+    part = TrialPart(key, 1.0, 4, 3, 1, 200)
     (run,) = compare_tasks.trials(data.points, data.box, data.labels, part)
     (row,) = compare_tasks.rows(data.points, data.box, data.labels, part)
     rng = np.random.default_rng(row["noise_key"])
     again = METHODS[run.method].fit(data.points, data.box, run.params(), rng=rng).release
     entry = ENTRIES[key]
-    query = {"n": "200", **dict(entry.entry.link), "epsilon": "1.0", "n_clusters": "4", "start_seed": "5"}
+    query = {"n": "200", **dict(entry.entry.link), "epsilon": "1.0", "n_clusters": "4", "start_seed": "3"}
     page = open_page(entry.page, **query, noise_seed=str(row["noise_key"]))
     assert page.warnings == []
     for name, value in query.items():
@@ -253,7 +253,8 @@ def test_what_to_begin_with_is_said_before_any_run_and_to_the_curator_alone(open
 
 def test_the_public_sees_promises_and_one_release_of_each_method(open_page, known):
     page = open_page("compare", **SU, audience="public")
-    assert {job.arguments[0].first for job in known} == {0}, "no more runs than the maps show"
+    (one,) = {(job.arguments[0].first, job.arguments[0].n_runs) for job in known}
+    assert TYPICAL in range(one[0], sum(one)), "no more runs than the maps show"
     shown = page.compared
     assert (shown["public"], shown["records"], shown["no_data"]) == (True, None, None)
     assert {key: each["numbers"][at(page)] for key, each in maps(page).items()} == {

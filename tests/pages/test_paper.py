@@ -91,10 +91,10 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
                 check(wrong, told)
 
     epsilon = told.epsilon
-    rows = compare_tasks.rows(points, box, None, TrialPart(told.first, epsilon, 3, 5, 0, 10, len(points)))
+    rows = compare_tasks.rows(points, box, None, TrialPart(told.first, epsilon, 3, 0, 10, len(points)))
     (run,) = [row for row in rows if row["inertia"] == sorted(row["inertia"] for row in rows)[4]]
     (trial,) = compare_tasks.trials(
-        points, box, None, TrialPart(told.first, epsilon, 3, 5, run["noise_seed"], 1, len(points))
+        points, box, None, TrialPart(told.first, epsilon, 3, run["noise_seed"], 1, len(points))
     )
     fit = ALGORITHMS[trial.method].fit(points, box, trial.params(), rng=np.random.default_rng(run["noise_key"]))
     listed = text.split("## Centers of the picture")[1].split("## ")[0].split("\n")

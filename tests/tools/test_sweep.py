@@ -59,6 +59,19 @@ def serial():
     return without_times(dpviz.sweep(GRID, seeds=SEEDS, progress=lambda *_: None))
 
 
+@pytest.mark.parametrize(
+    ("seeds", "pairs"),
+    [
+        (3, [(0, 0), (1, 1), (2, 2)]),
+        ({"data": 3}, [(0, 0), (1, 0), (2, 0)]),
+        ({"start": [7], "noise": 2}, [(7, 0), (7, 1)]),
+        ({"start": 2, "noise": 2}, [(0, 0), (0, 1), (1, 0), (1, 1)]),
+    ],
+)
+def test_each_run_has_its_own_start_unless_starts_are_given(seeds, pairs):
+    assert [(trial.start_seed, trial.noise_seed) for trial in expand_grid(SMALL, seeds)] == pairs
+
+
 def test_grid_is_the_product_of_its_axes_and_runs_are_independent():
     # 2 sets x 2 draws x (2 calibrations x 2 epsilons + 2 epsilons + 1) x 4 noise seeds
     assert len(TRIALS) == 2 * 2 * 7 * 4

@@ -69,7 +69,7 @@ TERMS = (
         "Centers that anybody can choose who has seen no record: the box's middle, or k centers packed evenly into the "
         "box, whichever cost less. A method that costs as much has learned nothing from the records.",
     ),
-    ("Band", "The middle 90 % of runs. They differ in their noise alone."),
+    ("Band", "The middle 90 % of runs. Each run has its own noise and, for a method that needs one, its own start."),
     ("Solid", "Proved for the neighbors that “What may be compared?” names: only these lines compare like with like."),
     ("Dashed", "Not proved, or proved for different neighbors, so not comparable with the other methods."),
     ("Per distance", "An ε that hides where one is among near places, not that one takes part. It has its own axes."),
@@ -109,6 +109,8 @@ class Series(Confidential):
     n_failed: tuple[int, ...] = ()
     # Whether the method's ε counts per distance, claimed or proved.
     per_distance: bool = False
+    # Whether all runs begin at one start.
+    one_start: bool = False
 
     def nonprivate_at(self, epsilon: float) -> FloatArray:
         """Return the costs of all runs at `epsilon`, ascending; a run that released nothing has an infinite cost."""
@@ -164,7 +166,9 @@ def series_of(
     failed = tuple(
         sum(row["epsilon"] == at for row in rows) - len(runs) for at, runs in zip(epsilons, columns, strict=True)
     )
-    return Series(key, name, hue, kind, epsilons, x, ratios, failed, per_distance(measured))
+    starts = {row.get("start_seed") for row in measured}
+    one_start = len(starts) == 1 and starts != {None} and len(ratios) > 1
+    return Series(key, name, hue, kind, epsilons, x, ratios, failed, per_distance(measured), one_start)
 
 
 def all_series(entries: Sequence[str], rows: Rows, adjacency: str, *, bounds_public: bool) -> tuple[Series, ...]:
@@ -238,10 +242,11 @@ def frontier(
             i = one.epsilons.index(chosen[1])
             ring = [marks("Chosen", UNRELEASED, np.array([[curve.x[i], curve.middle[i]]]), symbol="ring", size=19.0)]
     names = ", ".join(one.legend for one in series)
+    starts = "all from one start" if any(one.one_start for one in series) else "each with its own start and noise"
     return Plot(
         title="Cost against ε",
         alt=f"Line chart of the clustering cost as a multiple of the cost without privacy against ε, for {names}.",
-        caption="Lines are medians, bands the middle 90 % of runs, 1 is the cost without privacy. "
+        caption=f"Lines are medians, bands the middle 90 % of runs, {starts}. 1 is the cost without privacy. "
         f"Solid: proved for {NEIGHBORS[adjacency]}.",
         hint="Click a mark to look at the run nearest to its median, or a name.",
         x=Axis("ε", view=ends, log=True),

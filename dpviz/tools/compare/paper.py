@@ -529,7 +529,7 @@ def costs(findings: Findings, keys: Sequence[str], epsilon: float) -> TableBlock
 
 def pinned(findings: Findings, *, bounds_public: bool) -> TableBlock:
     """Return the pinned runs, each with its method, cost, number of centers and promise."""
-    head = ("Run", "Cost", "Centers", "Promise", "Noise seed")
+    head = ("Run", "Cost", "Centers", "Promise", "Seed")
     rows = tuple(
         (
             f"{findings.names[key]}, ε = {number(float(row['epsilon']))}",

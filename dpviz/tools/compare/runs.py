@@ -126,12 +126,14 @@ ENTRIES: Mapping[str, Compared] = MappingProxyType(
 
 @immutable_value
 class TrialPart:
-    """Runs of one method at one ε: `n_runs` seeds from `first` on, of the noise or, with `parts`, of samples."""
+    """Runs of one method at one ε: `n_runs` seeds from `first` on, of the noise or, with `parts`, of samples.
+
+    Each seed also places a start.
+    """
 
     entry: str
     epsilon: float
     n_clusters: int
-    start_seed: int
     first: int
     n_runs: int
     # Number of records: all of them, or the size of a sample.
@@ -148,13 +150,12 @@ class CompareQuestion:
     epsilons: tuple[float, ...]
     n_runs: int
     adjacency: str
-    start_seed: int
     seed: int
 
     def parts(self, n: int, epsilons: Sequence[float] | None = None) -> list[TrialPart]:
         """Return the runs, first a few of every method at every ε, so that all lines appear soon."""
         return [
-            TrialPart(entry, epsilon, self.n_clusters, self.start_seed, self.seed + first, size, n)
+            TrialPart(entry, epsilon, self.n_clusters, self.seed + first, size, n)
             for first, size in pieces(self.n_runs)
             for entry in self.entries
             for epsilon in (self.epsilons if epsilons is None else epsilons)
@@ -163,8 +164,7 @@ class CompareQuestion:
 
 def part_of(key: str, row: Row) -> TrialPart:
     """Return the one run of an entry that has this row."""
-    seeds = int(row["start_seed"]), int(row["noise_seed"])
-    return TrialPart(key, float(row["epsilon"]), int(row["k"]), *seeds, 1, int(row["n"]))
+    return TrialPart(key, float(row["epsilon"]), int(row["k"]), int(row["noise_seed"]), 1, int(row["n"]))
 
 
 def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
@@ -372,8 +372,7 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
         "data": [{"name": HERE, "records": records, "n": part.n, "k": part.n_clusters}],
         "methods": [ENTRIES[part.entry].declared()],
     }
-    data, noise = (seeds, [0]) if part.parts else ([0], seeds)
-    return expand_grid(grid, {"data": data, "start": [part.start_seed], "noise": noise})
+    return expand_grid(grid, {"data" if part.parts else "noise": seeds})
 
 
 # -- The runs in the package --
@@ -382,8 +381,6 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
 FILE = FOLDER / "compare" / "default.json.gz"
 # Data set on screen when the app opens.
 DATA = "blobs"
-# Start seed when the app opens.
-START_SEED = 5
 N_RUNS = 30
 # Every value of the page's shorter grids is among them.
 EPSILONS = (
@@ -423,7 +420,7 @@ def dataset() -> Dataset:
 def part(entry: str, epsilon: float, first: int = 0, n_runs: int = N_RUNS) -> TrialPart:
     """Return some of the file's runs of one method at one ε."""
     data = dataset()
-    return TrialPart(entry, epsilon, known_groups(DATA) or 1, START_SEED, first, n_runs, data.n)
+    return TrialPart(entry, epsilon, known_groups(DATA) or 1, first, n_runs, data.n)
 
 
 def parts() -> tuple[TrialPart, ...]:
@@ -484,7 +481,7 @@ class Packaged:
         inside = one.first + one.n_runs <= len(rows) and not one.parts
         if digest != self.records or not inside:
             return None
-        if any((row["k"], row["start_seed"], row["n"]) != (one.n_clusters, one.start_seed, one.n) for row in rows[:1]):
+        if any((row["k"], row["n"]) != (one.n_clusters, one.n) for row in rows[:1]):
             return None
         return rows[one.first : one.first + one.n_runs]
 

@@ -209,7 +209,6 @@ class CostSearch:
     # Joint confidence of the answers for all entries.
     confidence: float
     n_clusters: int
-    start_seed: int
     seed: int
     n: int  # records
     # None: the search is for ε; otherwise it is for people at this ε.
@@ -247,7 +246,7 @@ class CostSearch:
         """Return the next runs of an entry at a value, after `n_before` runs."""
         epsilon, n = (value, self.n) if self.epsilon is None else (self.epsilon, int(value))
         first, people = self.seed + n_before, self.epsilon is not None
-        return TrialPart(entry, epsilon, self.n_clusters, self.start_seed, first, BATCH, n, people)
+        return TrialPart(entry, epsilon, self.n_clusters, first, BATCH, n, people)
 
 
 @immutable

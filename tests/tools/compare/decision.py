@@ -47,11 +47,11 @@ def decided(points: Points, box: Box, keys: Sequence[str], n_clusters: int, n_ru
         return [dict(row) for row in compare_runs.rows(points, box, None, part)]
 
     def runs(key: str, epsilon: float) -> list[dict[str, Any]]:
-        return rows(TrialPart(key, epsilon, n_clusters, 5, 0, n_runs, len(points)))
+        return rows(TrialPart(key, epsilon, n_clusters, 0, n_runs, len(points)))
 
     made = {(key, at): runs(key, at) for key in keys for at in sorted(FIRST_EPSILONS)}
     start = {key: [row for at in sorted(FIRST_EPSILONS) for row in made[key, at]] for key in keys}
-    asked = CostSearch(tuple(keys), EPSILONS, 1.2, 0.5, 0.95, n_clusters, 5, 0, len(points))
+    asked = CostSearch(tuple(keys), EPSILONS, 1.2, 0.5, 0.95, n_clusters, 0, len(points))
     kept: dict[TrialPart, list[dict[str, Any]]] = {}
     while missing := [part for part in searched(asked, start, kept).parts if part not in kept]:
         kept |= {part: rows(part) for part in missing}

@@ -69,8 +69,8 @@ def answered(seed):
     def made(part):
         return [dict(row) for row in compare_runs.rows(points, box, None, part)]
 
-    start = {key: [row for at in FIRST for row in made(TrialPart(key, at, k, 5, seed, 30, n))] for key in keys}
-    asked = CostSearch(keys, EPSILONS, limit, 0.9, CONFIDENCE, k, 5, seed, n)
+    start = {key: [row for at in FIRST for row in made(TrialPart(key, at, k, seed, 30, n))] for key in keys}
+    asked = CostSearch(keys, EPSILONS, limit, 0.9, CONFIDENCE, k, seed, n)
     kept = {}
     now = searched(asked, start, kept)
     while missing := [part for part in now.parts if part not in kept]:
@@ -82,7 +82,7 @@ def answered(seed):
     if best is None:
         return Answered(math.nan, math.nan, 0, 0, n_runs)
     value = best.best.value
-    fresh = {at: made(TrialPart(best.best.key, at, k, 5, FRESH, 100, n)) for at in (value, value / 2)}
+    fresh = {at: made(TrialPart(best.best.key, at, k, FRESH, 100, n)) for at in (value, value / 2)}
     held = referenced(fresh, [row for runs in now.rows.values() for row in runs])
     assert min(row["inertia_ratio"] for runs in held.values() for row in runs if row["status"] == "ok") >= 1.0
     n_kept, n_kept_half = (sum(map(asked.met, held[at])) for at in (value, value / 2))

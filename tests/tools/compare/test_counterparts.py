@@ -89,7 +89,7 @@ def test_groups_by_chance_are_other_ones():
 def test_runs_are_repeated_to_the_bit_and_held_against_k_means_on_their_own_records():
     rng = np.random.default_rng(0)
     points, box = crowds(rng, [[0.2, 0.2], [0.8, 0.3], [0.5, 0.8]], [80, 80, 80], 0.04), Box((0.0, 0.0), (1.0, 1.0))
-    for part in (TrialPart("eugkm", 3.0, 3, 5, 0, 6, 240), TrialPart("eugkm", 3.0, 3, 5, 0, 6, 120, parts=True)):
+    for part in (TrialPart("eugkm", 3.0, 3, 0, 6, 240), TrialPart("eugkm", 3.0, 3, 0, 6, 120, parts=True)):
         made = runs.rows(points, box, None, part)
         found = runs.counterparts(points, box, None, part)
         assert len(found) == len(made)

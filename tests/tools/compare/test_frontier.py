@@ -161,7 +161,7 @@ def test_what_is_never_ranked_is_not_waited_for():
     keys = ("dplloyd", "eugkm", "dpm", "convergent_kmeans", "morse")
 
     def said(*keys, **rows):
-        return compare.progress(CompareQuestion((*keys, "nd_laplace"), 5, (1.0,), 2, "add_remove", 0, 0), rows)
+        return compare.progress(CompareQuestion((*keys, "nd_laplace"), 5, (1.0,), 2, "add_remove", 0), rows)
 
     words = f"0 of 5 methods done. The ranking waits for all of them. {apart}"
     assert said(*keys, dplloyd=[row(1.0)]).curator == words

@@ -10,7 +10,6 @@ from dpviz.tools.compare.page.runs import GRIDS, RUNS, TYPICAL
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, EPSILONS, N_RUNS, packaged
 from dpviz.tools.trials import GivenRecords
 from dpviz.ui.data.picker import DEFAULT
-from dpviz.ui.frame import START_SEED
 
 # Rounding of a sum over 5,000 squared distances, which may be added in any order: 5,000 * 2^-53, twice.
 RELATIVE = 1.2e-12
@@ -23,7 +22,7 @@ def digest():
 
 
 def test_every_run_of_the_page_as_it_opens_is_there():
-    assert (DEFAULT, START_SEED.default) == (runs.DATA, runs.START_SEED)
+    assert DEFAULT == runs.DATA
     assert str(N_RUNS) == RUNS.default
     assert all(set(grid) <= set(EPSILONS) for grid in GRIDS.values())
     assert packaged().records == digest()
@@ -39,7 +38,7 @@ def test_every_run_of_the_page_as_it_opens_is_there():
 def test_other_runs_are_not_there():
     part = runs.part("dpm", 1.0)
     assert packaged().find_rows("other records", part) is None
-    others = {"n_clusters": 4, "start_seed": 6, "epsilon": 1.1, "entry": "dplloyd", "n": 200, "parts": True}
+    others = {"n_clusters": 4, "epsilon": 1.1, "entry": "dplloyd", "n": 200, "parts": True}
     for change in ({"first": 25, "n_runs": 10}, *({name: value} for name, value in others.items())):
         assert packaged().find_rows(digest(), replace(part, **change)) is None, change
 

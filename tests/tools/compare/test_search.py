@@ -51,7 +51,7 @@ def rows(chance, value, n_runs, *, axis="epsilon"):
 def found(chances, *, values=EPSILONS, people=None, probability=0.9, floors=MappingProxyType({})):
     """Search to the end: method -> chance at each value, and -> cost without privacy in its last run."""
     axis = "epsilon" if people is None else "n"
-    asked = CostSearch(tuple(chances), values, 1.2, probability, 0.95, 5, 0, 0, 100, people)
+    asked = CostSearch(tuple(chances), values, 1.2, probability, 0.95, 5, 0, 100, people)
     start = (
         {} if people else {key: [row for at in FIRST for row in rows(of(at), at, 30)] for key, of in chances.items()}
     )

@@ -383,8 +383,8 @@ def _keep(
     """Keep the screen's contents for export; the public has no scenes and no rows."""
     dataset, public = page.dataset, page.public
     notes = (
-        f"{dataset.title}: k = {question.n_clusters}, {question.n_runs} runs of each method at each ε, noise seeds "
-        f"from {question.seed} on, start seed {question.start_seed}.",
+        f"{dataset.title}: k = {question.n_clusters}, {question.n_runs} runs of each method at each ε, each with its "
+        f"own start and noise, seeds from {question.seed} on.",
         *((PUBLIC,) if public else (frontier.LEAK, CURATOR)),
     )
     medians = {key: frontier.median_at(rows, key, at) for key in rows}

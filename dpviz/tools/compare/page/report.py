@@ -114,7 +114,7 @@ def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: flo
     # In this case, even the box is curator only.
     if frame.dataset.bounds_from_data:
         ends = (0.0,) * box.d, (1.0,) * box.d
-    guarantee = _promise(TrialPart(key, epsilon, question.n_clusters, question.start_seed, 0, 1, 0), *ends)
+    guarantee = _promise(TrialPart(key, epsilon, question.n_clusters, 0, 1, 0), *ends)
     return None if guarantee is None else for_person(guarantee, frame.dataset.rows_per_person)
 
 
@@ -372,8 +372,8 @@ def _settings(question: CompareQuestion, best: Recommendation | None, origin: st
     return (
         ("Clusters", origin),
         ("Values of ε", f"{', '.join(map(number, question.epsilons))}{searched}"),
-        ("Runs", f"{question.n_runs} of each method at each ε; noise seeds {question.seed} to {last}{more}"),
-        ("Start seed", str(question.start_seed)),
+        ("Runs", f"{question.n_runs} of each method at each ε, each with its own start and noise{more}"),
+        ("Seeds", f"{question.seed} to {last}"),
         ("Neighbors", NEIGHBORS[question.adjacency]),
         *((name, ", ".join(f"{field} = {value}" for field, value in fields.items())) for name, fields in own if fields),
         ("All else", "each method's defaults in this version of dpviz"),

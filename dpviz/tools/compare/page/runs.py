@@ -42,14 +42,14 @@ from dpviz.ui.asking import Answers, Job, Task
 from dpviz.ui.controls import nearest, stage_slider
 from dpviz.ui.data import groups
 from dpviz.ui.data.picker import Source
-from dpviz.ui.frame import START_SEED, PageFrame
+from dpviz.ui.frame import PageFrame
 from dpviz.ui.live import live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import words_of
 
 MOST_SEED = 10**6
 # Number of a typical run among the packaged ones.
-TYPICAL = 2
+TYPICAL = 8
 GRIDS = {
     "few": (0.1, 0.3, 1.0, 3.0, 10.0),
     "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0),
@@ -87,10 +87,10 @@ AXIS = Knob(
     "Guarantees for other neighbors are not the same promise at the same ε.",
     choices=(("add_remove", "Adding or removing one"), ("replace", "Replacing one")),
 )
-SEED = Knob("compare_seed", "int", 0, "First noise seed", "Other noise, the same records.", 0, MOST_SEED)
+SEED = Knob("compare_seed", "int", 0, "First seed", "Other starts and noise, the same records.", 0, MOST_SEED)
 # The run of the first maps is typical of its methods on the default records. Any other run would do as well.
 DRAW = Knob("compare_draw", "int", TYPICAL, "Run in the maps", "Counted from 0.", 0, 99)
-KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, START_SEED, SEED, AT, DRAW)
+KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, SEED, AT, DRAW)
 # Seconds that a search waits for its next rounds before it draws. Most rounds take less time than a drawing.
 PATIENCE = 0.4
 # The one place on the page that reports the number of runs.
@@ -124,9 +124,9 @@ def ask(frame: PageFrame) -> CompareQuestion:
         n_runs = int(controls.control(RUNS))
         adjacency = str(controls.control(AXIS))
         with st.expander("Seeds"):
-            start, seed = int(controls.control(START_SEED)), int(controls.control(SEED))
+            seed = int(controls.control(SEED))
     entries = tuple(key for key in ENTRIES if state.value(SWITCHES[key]))
-    return CompareQuestion(entries, n_clusters, epsilons, n_runs, adjacency, start, seed)
+    return CompareQuestion(entries, n_clusters, epsilons, n_runs, adjacency, seed)
 
 
 def own_default(source: Source, knob: Knob) -> Knob:
@@ -140,7 +140,7 @@ def own_default(source: Source, knob: Knob) -> Knob:
 
 
 def renew(question: CompareQuestion) -> None:
-    """Let the maps show the next run, which differs only in its noise."""
+    """Let the maps show the next run, which has its own start and noise."""
     state.remember(DRAW, (drawn(question) + 1) % question.n_runs)
 
 
@@ -374,7 +374,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
                 "n_clusters": str(question.n_clusters),
                 groups.KNOWN.name: groups.KNOWN.format(state.value(groups.KNOWN)),
                 **dict(groups.link(frame.source, CLUSTERS)),
-                "start_seed": str(question.start_seed),
+                **({} if row["start_seed"] is None else {"start_seed": str(row["start_seed"])}),
                 "noise_seed": str(row["noise_key"]),
                 "audience": "curator",
             }

@@ -130,7 +130,6 @@ def _search(frame: PageFrame, question: CompareQuestion, rows: Rows, at: float |
         float(state.value(SHARE)),
         CONFIDENCE,
         question.n_clusters,
-        question.start_seed,
         question.seed,
         n,
         at,
