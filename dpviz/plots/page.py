@@ -158,7 +158,7 @@ class PictureState:
 
 @immutable
 class PageSlider:
-    """A slider, the state of the page at each of its values, and the losses there with different noise."""
+    """A slider, the state of the page at each of its values, and the losses there in different runs."""
 
     # Options in the form that the browser uses.
     options: Mapping[str, Any]

@@ -1,7 +1,7 @@
-"""Bands of the stage's strip of losses: losses of runs with other noise at each value of the privacy slider.
+"""Bands of the stage's strip of losses: losses of runs with other starts and noise at each value of the slider.
 
 Bands are for the curator only, and come from teaching runs on public sets alone. Uploaded records, drawn records,
-secret noise and the public view have no bands, because each run would be one more release. The bands' noise is the same
+secret noise and the public view have no bands, because each run would be one more release. The bands' runs are the same
 at every value and for every noise seed of the page, so sessions share the bands. The bands of pages as they open are
 shipped: `python -m tests.shipped_bands`.
 """

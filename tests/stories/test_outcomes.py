@@ -169,6 +169,7 @@ def test_every_method_has_its_outcomes(name):
 def test_a_run_is_what_the_method_does_with_that_seed():
     points, draws = records(), Draws(5, 2, 1)
     module, params = CATALOGUE["convergent_kmeans"], params_of("convergent_kmeans")
+    params = dataclasses.replace(params, start_seed=params.start_seed + 2)
     result = module.fit(points, BOX, params, rng=np.random.default_rng([5, 2]))
     (found,) = runs_of("convergent_kmeans", draws, points)
     unit, centers = BOX.to_unit(points), BOX.to_unit(result.release.centers)
@@ -181,6 +182,7 @@ def test_a_run_is_what_the_method_does_with_that_seed():
 
 
 def test_seeds_of_start_and_noise_are_apart():
+    assert Draws(5, 0, 2).vary == "both"
     same_noise = runs_of("convergent_kmeans", Draws(5, 0, 2, "start"))
     assert not np.array_equal(same_noise[0].places, same_noise[1].places), "another start"
     rngs = [Draws(5, 0, 2, vary).noise(run).random() for vary in SEEDS for run in (0, 1)]

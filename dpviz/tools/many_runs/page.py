@@ -44,13 +44,19 @@ RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 10
 VARY = Knob(
     "vary",
     "choice",
-    "noise",
+    "both",
     "What differs between runs",
     "The data stay as they are. Noise is what privacy costs; the start is chosen by a public seed.",
-    choices=(("noise", "Noise"), ("start", "Start"), ("both", "Both")),
+    choices=(("both", "Both"), ("noise", "Noise"), ("start", "Start")),
 )
+# Value of VARY -> description of the runs.
+DIFFERENCE = {
+    "both": "each with its own start and noise",
+    "noise": "all from one start, each with its own noise",
+    "start": "all with the same noise, each with its own start",
+}
 KNOBS = (RUNS, VARY)
-NEW_NOISE = "Same data, same start, other noise, here and in the picture above."
+NEW_NOISE = "Same data and starts, other noise, here and in the picture above."
 _BEYOND = "dpviz:outcomes-beyond"
 
 # Maps a budget to the method at that budget.
@@ -103,7 +109,8 @@ def many(
     knobs_column, button_column = st.columns([3, 2], vertical_alignment="bottom")
     with knobs_column:
         n_runs = int(controls.control(RUNS)) // BATCH * BATCH
-        vary = str(controls.control(VARY)) if method.algorithm.has_start else "noise"
+        vary = str(controls.control(VARY) if method.algorithm.has_start else VARY.default)
+        difference = DIFFERENCE[vary] if method.algorithm.has_start else "each with its own noise"
     with button_column:
         if st.button("New noise for all runs", key="outcomes-new", width="stretch", help=NEW_NOISE):
             frame.renew(secret=noise.secret)
@@ -145,7 +152,7 @@ def many(
             exact_name=behind.exact_name,
         )
         live(scene, key="outcomes", height=HEIGHT)
-        _draw_dots(runs)
+        _draw_dots(runs, difference)
         if bands and all(batch is not None for batch in band_runs):
             figures = [story.values_of(batch) for batch in band_runs]
             symbol = "ρ" if budget.name == "rho" else "ε"
@@ -155,7 +162,7 @@ def many(
         more(n_runs)
 
 
-def _draw_dots(runs: Sequence[Outcome]) -> None:
+def _draw_dots(runs: Sequence[Outcome], difference: str) -> None:
     """Draw the figures as dots, and the number of dots beyond a threshold that the reader moves.
 
     Other runs may have different stops. In that case, the slider is at the stop nearest to the reader's threshold.
@@ -180,7 +187,7 @@ def _draw_dots(runs: Sequence[Outcome]) -> None:
         st.session_state[beyond] = threshold
     st.markdown(f"**{state.plain(story.words(values, figure, threshold))}**")
     live(story.dot_chart(values, figure, threshold), key="outcome-dots", height=DOTS_HEIGHT, follow="outcomes")
-    st.caption(f"{len(values)} runs. Exact, like everything here: not a release.")
+    st.caption(f"{len(values)} runs, {difference}. Exact, like everything here: not a release.")
 
 
 @st.fragment

@@ -22,6 +22,7 @@ from dpviz.core import (
     Labels,
     Points,
     Release,
+    Result,
     Step,
     frozen,
     immutable,
@@ -53,7 +54,7 @@ class Draws:
     seed: int
     first: int
     count: int
-    vary: str = "noise"
+    vary: str = "both"
 
     def __post_init__(self) -> None:
         """Validate `vary`."""
@@ -100,8 +101,7 @@ def run_many(
 ) -> tuple[Outcome, ...]:
     """Run a method on the records (n, d) once for each of `draws`, and return the outcome of each run.
 
-    `units` are the units of the features; `fields` are the fields of a run that only the page chooses. A start that
-    differs needs `params.start_seed`.
+    `units` are the units of the features; `fields` are the fields of a run that only the page chooses.
     """
     words = Words("", box, ("",) * box.d, units or ("",) * box.d)
     runs = each_run(algorithm, kind, points, classes, params, draws, words, {})
@@ -126,7 +126,7 @@ def each_run(
     for i in range(draws.first, draws.first + draws.count):
         own = params
         # Each run has a different start. The constructor checks the parameters again.
-        if draws.vary != "noise":
+        if draws.vary != "noise" and algorithm.has_start:
             own = replace(params, start_seed=int(params.start_seed or 0) + i)
         result = algorithm.fit(points, words.box, own, rng=draws.noise(i))
         key = kind.reference_key(own, result)
@@ -185,11 +185,11 @@ _pages: OrderedDict[str, _Page] = OrderedDict()
 def loss_band(
     points: Points, box: Box, classes: Labels | None, question: LossQuestion, seconds: float = SECONDS
 ) -> tuple[float, ...]:
-    """Return the quantiles `SHARES` of the losses of `MOST_RUNS` runs with different noise; () without a band.
+    """Return the quantiles `SHARES` of the losses of `MOST_RUNS` runs; () without a band.
 
-    The runs are `Draws(SEED, 0, MOST_RUNS)`, whatever ε is. After `seconds` of processor time, the answer covers the
-    runs so far. There is no band if a run has no loss, a quantile is not finite, or `FEWEST_RUNS` runs take too long.
-    In the last case, no other value of the page is tried.
+    The runs are `Draws(SEED, 0, MOST_RUNS)`, whatever ε is: each has its own start and noise. After `seconds` of
+    processor time of the method, the answer covers the runs so far. There is no band if a run has no loss, a quantile
+    is not finite, or `FEWEST_RUNS` runs take too long. In the last case, no other value of the page is tried.
     """
     # The box of the words is used instead.
     del box
@@ -199,23 +199,28 @@ def loss_band(
         _pages.popitem(last=False)
     if page.exceeds(seconds):
         return ()
-    draws = Draws(SEED, 0, MOST_RUNS)
-    kind, own = run_class(name), (question.params, draws, question.words, page.references)
+    algorithm, spent = ALGORITHMS[name], list[float]()
+
+    def fit(*given: Any, rng: np.random.Generator) -> Result[Any, Any]:
+        # Time of this process only: neither pauses, nor other work, nor the references of new starts count.
+        began = time.process_time()
+        result = algorithm.fit(*given, rng=rng)
+        spent.append(time.process_time() - began)
+        return result
+
+    own = question.params, Draws(SEED, 0, MOST_RUNS), question.words, page.references
     losses: list[float] = []
-    began = 0.0
-    for run in each_run(ALGORITHMS[name], kind, points, classes, *own):
+    for run in each_run(replace(algorithm, fit=fit), run_class(name), points, classes, *own):
         curator, _ = run.losses()
         if curator is None:
             return ()
         losses.append(curator.value)
-        # Time of this process only: neither pauses nor other work count.
-        now = time.process_time()
-        # The first run also computed the reference, so its time is not a measure.
+        # The first run may load what it needs, so its time is not a measure.
         if len(losses) == 1:
-            began = now
             continue
-        page.pace = (now - began) / (len(losses) - 1)
-        if now - began > seconds or (len(losses) < FEWEST_RUNS and page.exceeds(seconds)):
+        total = sum(spent[1:])
+        page.pace = total / (len(losses) - 1)
+        if total > seconds or (len(losses) < FEWEST_RUNS and page.exceeds(seconds)):
             break
     if len(losses) < FEWEST_RUNS:
         return ()
