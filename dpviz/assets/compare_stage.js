@@ -6,7 +6,7 @@
 
 import { brief, CompareChart, hueOf } from "./compare_chart.js";
 import { clamp, easeInOutCubic, easeOutCubic, mix, nearestIndex, isDark, isStill, tell } from "./kit.js";
-import { between, cellOf, matchPlaces, pairsOf } from "./places.js";
+import { between, matchPlaces, pairsOf, siteCell } from "./places.js";
 import { fitStageCanvas, makeButton, makeDialog, roomSize, scrollerOf, topOf, watchColors, watchSizes } from "./stage_parts.js";
 import { isOthers, renew, setQuery } from "./live_address.js";
 import { lookAfterPage, shrinkOnPaper } from "./live_page.js";
@@ -332,7 +332,7 @@ class CompareStage {
     const strength = card.to ? 1 : 1 / 3;
     context.strokeStyle = context.fillStyle = colors.released;
     context.lineWidth = phone ? 1 : 1.3;
-    for (const polygon of this.data.flat ? sites.map((_, i) => cellOf(sites, i, width, height)) : []) {
+    for (const polygon of this.data.flat ? sites.map((_, i) => siteCell(sites, i, [[0, width], [0, height]])) : []) {
       if (polygon.length < 3) continue;
       context.beginPath();
       for (const [x, y] of polygon) context.lineTo(x, y);

@@ -1,8 +1,9 @@
 // The Export menu: asks the server for a file of the picture as it stands here, and saves it. PNG is drawn from the SVG.
 
 import { make, setText } from "./elements.js";
-import { messageOf, rasterize, save, split } from "./saving.js";
+import { messageOf, rasterize, save } from "./saving.js";
 import { component } from "./component.js";
+import { readHeader } from "./live_base.js";
 import { makeButton } from "./stage_parts.js";
 
 /** @import { Exported, ImportedState } from "./stages.d.ts" */
@@ -84,7 +85,7 @@ class Export {
   }
 
   update(/** @type {Given<Bytes>} */ { data, setTriggerValue }) {
-    const { options, body } = /** @type {{ options: Exported, body: Bytes }} */ (split(data));
+    const { header: options, body } = /** @type {{ header: Exported, body: Bytes }} */ (readHeader(data));
     this.trigger = setTriggerValue;
     this.picture = options.picture;
     const formats = JSON.stringify(options.formats);

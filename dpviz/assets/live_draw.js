@@ -1,6 +1,6 @@
 // The live picture: one function per kind of mark, and a whole frame.
 
-/** @import { Layer, Look, NumberArray, Pair, Point, Reader, Rectangle, Scale, Scene, Theme, View, Box, Kind } from "./types.d.ts" */
+/** @import { Layer, Look, NumberArray, Pair, Reader, Rectangle, Scale, Scene, Theme, View, Box, Kind } from "./types.d.ts" */
 
 import LOOK from "./look.json" with { type: "json" };
 import { contextOf, crisp, fitCanvas, line, mix, parseColor, remember } from "./kit.js";
@@ -9,6 +9,7 @@ import {
 } from "./live_base.js";
 import { drained, drawEnsemble } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
+import { siteCell } from "./places.js";
 import { drawAxes, drawEnds, grownBy, isMap, plotOf, scaleOf, stageOf } from "./live_axes.js";
 
 const { sizes: SIZES, opacities: OPACITIES } = LOOK;
@@ -309,29 +310,6 @@ function drawThreads(ctx, layer, look) {
       ctx.stroke();
     }
   }
-}
-
-/** The cell of place i among `sites`: corners [x, y, the site beyond the edge from here on, -1 for a wall].
- *  @param {readonly Point[]} sites @param {number} i @param {readonly Pair[]} walls */
-export function siteCell(sites, i, [[x0, x1], [y0, y1]]) {
-  let cell = [[x0, y0, -1], [x1, y0, -1], [x1, y1, -1], [x0, y1, -1]];
-  const [ax, ay] = sites[i];
-  for (let j = 0; j < sites.length && cell.length; j += 1) {
-    if (j === i) continue;
-    const [dx, dy] = [sites[j][0] - ax, sites[j][1] - ay];
-    const half = (dx * (sites[j][0] + ax) + dy * (sites[j][1] + ay)) / 2;
-    const kept = [];
-    for (let v = 0; v < cell.length; v += 1) {
-      const [[x, y, beyond], [u, w]] = [cell[v], cell[(v + 1) % cell.length]];
-      const [here, there] = [dx * x + dy * y - half, dx * u + dy * w - half]; // positive: nearer to j
-      if (here <= 0) kept.push([x, y, here === 0 && there > 0 ? j : beyond]);
-      if (here * there >= 0) continue;
-      const t = here / (here - there);
-      kept.push([mix(x, u, t), mix(y, w, t), here < 0 ? j : beyond]);
-    }
-    cell = kept;
-  }
-  return cell;
 }
 
 /** The cells that borders make, in a faint tint of their clusters; their edges too while they are on the way. @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look @param {boolean} moves */

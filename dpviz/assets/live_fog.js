@@ -6,6 +6,7 @@ import LOOK from "./look.json" with { type: "json" };
 import { clamp, contextOf, mix, parseColor, remember, write } from "./kit.js";
 import { clusterColor, colorOf, GROUP_SYMBOLS, groupSymbolOf, NO_GROUP, reader } from "./live_base.js";
 import { placed } from "./live_glide.js";
+import { eachBorder } from "./places.js";
 
 const SHADES = LOOK.shades; // from a record's full color, 0, to gray
 const HAZE = LOOK.haze;
@@ -182,58 +183,6 @@ function paintFog(canvas, layer, look, color) {
     }
     ctx.stroke();
   }
-}
-
-/** Visit each border between the nearest of k centers in the unit square.
- *  @param {(i: number, c: number) => number} at @param {number} k
- *  @param {(x0: number, y0: number, x1: number, y1: number) => void} visit */
-export function eachBorder(at, k, visit) {
-  const { xs, ys, count } = distinctPlaces(at, k);
-  const squares = xs.map((x, i) => x * x + ys[i] * ys[i]);
-  for (let i = 0; i < count; i += 1) {
-    for (let j = i + 1; j < count; j += 1) {
-      const x = (xs[i] + xs[j]) / 2; // places x + s dx, y + s dy are as far from one as from the other
-      const y = (ys[i] + ys[j]) / 2;
-      const dx = ys[i] - ys[j];
-      const dy = xs[j] - xs[i];
-      let low = -Infinity;
-      let high = Infinity;
-      for (let other = -4; other < count && low < high; other += 1) { // the walls, then all other centers
-        if (other === i || other === j) continue;
-        let rate; // s rate <= room on this side
-        let room;
-        if (other < 0) {
-          const isLow = other === -3 || other === -1;
-          const move = other < -2 ? dx : dy;
-          const place = other < -2 ? x : y;
-          rate = isLow ? -move : move;
-          room = isLow ? place : 1 - place;
-        } else {
-          const ex = 2 * (xs[other] - xs[i]);
-          const ey = 2 * (ys[other] - ys[i]);
-          rate = ex * dx + ey * dy;
-          room = squares[other] - squares[i] - ex * x - ey * y;
-        }
-        if (rate > 0) high = Math.min(high, room / rate);
-        else if (rate < 0) low = Math.max(low, room / rate);
-        else if (room < 0) high = -Infinity;
-      }
-      if (low < high) visit(x + low * dx, y + low * dy, x + high * dx, y + high * dy);
-    }
-  }
-}
-
-/** The places of k centers, without those on the spot of an earlier one. @param {(i: number, c: number) => number} at @param {number} k */
-function distinctPlaces(at, k) {
-  const [xs, ys] = [new Float64Array(k), new Float64Array(k)];
-  let count = 0;
-  for (let i = 0; i < k; i += 1) {
-    const [x, y] = [at(i, 0), at(i, 1)];
-    let alone = Number.isFinite(x + y);
-    for (let j = 0; j < count && alone; j += 1) alone = xs[j] !== x || ys[j] !== y;
-    if (alone) [xs[count], ys[count], count] = [x, y, count + 1];
-  }
-  return { xs, ys, count };
 }
 
 // ---- Records ---------------------------------------------------------------------------------------------------

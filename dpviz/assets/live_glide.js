@@ -4,6 +4,7 @@
 
 import { clamp, easeOutCubic, mix } from "./kit.js";
 import { countOf, groupCount, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+import { nearestPartners } from "./places.js";
 
 export const GLIDE_MS = 200;
 const HEAD_START_MS = 25; // so that the first frame already shows the move
@@ -73,25 +74,16 @@ function alike(old, layer, oldRow, row) {
 
 /** For each mark of the new layer the mark of the old one that it was, -1 for none. @param {Layer} old @param {Layer} layer @param {number} oldRow @param {number} row */
 function partners(old, layer, oldRow, row) {
-  const count = movers(layer);
-  const was = new Int32Array(count).fill(-1);
   if (layer.ids) {
     const at = new Map((old.ids ?? []).map((id, i) => [id, i]));
-    layer.ids.forEach((id, i) => { was[i] = at.get(id) ?? -1; });
-  } else if (layer.glides === "place") {
+    return Int32Array.from(layer.ids, (id) => at.get(id) ?? -1);
+  }
+  const count = movers(layer);
+  if (layer.glides === "place") {
     const [from, to] = [reader(old.arrays.xy, oldRow), reader(layer.arrays.xy, row)];
-    /** @param {number} i @param {number} j */
-    const apart = (i, j) => Math.hypot(to(i, 0) - from(j, 0), to(i, 1) - from(j, 1));
-    const pairs = [];
-    for (let i = 0; i < count; i += 1) for (let j = 0; j < markCount(old); j += 1) if (apart(i, j) < NEAR) pairs.push([apart(i, j), i, j]);
-    const taken = new Set();
-    for (const [, i, j] of pairs.sort((a, b) => a[0] - b[0])) {
-      if (was[i] >= 0 || taken.has(j)) continue;
-      was[i] = j;
-      taken.add(j);
-    }
-  } else if (count === movers(old)) was.forEach((_, i) => { was[i] = i; });
-  return was;
+    return nearestPartners(count, markCount(old), (i, j) => Math.hypot(to(i, 0) - from(j, 0), to(i, 1) - from(j, 1)), NEAR);
+  }
+  return new Int32Array(count).map((_, i) => (count === movers(old) ? i : -1));
 }
 
 /** The numbers of one row of an array, where they are now if they are on their way from `starts`. Always doubles: loops over

@@ -6,14 +6,6 @@ import { make } from "./elements.js";
 const SCALE = 2; // pixels of a PNG for each of the SVG's
 const HELD_MS = 10000; // until an address is given back, by when the browser has its file
 
-/** Split what the server sends as one piece: options, and the bytes of files. @template Options @param {Uint8Array<ArrayBuffer>} bytes */
-export function split(bytes) {
-  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0, true);
-  /** @type {Options} */
-  const options = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  return { options, body: bytes.slice(4 + length) };
-}
-
 /** Let the browser save a file. @param {Blob} blob @param {string} name */
 export function save(blob, name) {
   const link = make("a", "", "", { href: URL.createObjectURL(blob), download: name });

@@ -1,8 +1,9 @@
 // One ZIP of many drawings, each as SVG and, drawn from it here, as PNG.
 
 import { make, setText } from "./elements.js";
-import { messageOf, rasterize, save, split } from "./saving.js";
+import { messageOf, rasterize, save } from "./saving.js";
 import { component } from "./component.js";
+import { readHeader } from "./live_base.js";
 import { makeButton } from "./stage_parts.js";
 import { zip } from "./zip.js";
 
@@ -22,7 +23,7 @@ class Stills {
   }
 
   update(/** @type {Given<Bytes>} */ { data }) {
-    const { options: { files, name, words }, body } = /** @type {{ options: StillsData, body: Bytes }} */ (split(data));
+    const { header: { files, name, words }, body } = /** @type {{ header: StillsData, body: Bytes }} */ (readHeader(data));
     setText(this.button, words);
     this.name = name;
     let at = 0;
