@@ -18,10 +18,9 @@ export const shareOf = (epsilon) => Math.log(Math.max(epsilon, LEAST_EPSILON) / 
 export class PromiseAxis {
   constructor(/** @type {Element} */ parent, /** @type {() => void} */ show) {
     /** @type {number[]} */ this.shares = []; // places of the values
-    this.root = make("div", "tool dpviz-epsilon");
     this.svg = makeShape("svg", { "aria-hidden": "true" });
     this.input = make("input", "", "", { type: "range", min: "0", step: "1" });
-    this.root.append(this.svg, this.input);
+    this.root = make("div", "tool dpviz-epsilon", [this.svg, this.input]);
     parent.append(this.root);
     this.moves = new Moves(this.root, this.input, show);
     this.moves.grasp(this.root, (x) => this.indexAt(x));
@@ -57,9 +56,9 @@ export class PromiseAxis {
     const parts = [];
     if (most !== null && x(most) < width - MARGIN_PX) {
       const from = x(most);
-      const hatch = makeShape("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
-      hatch.append(makeShape("line", { x1: 0, y1: 0, x2: 0, y2: 6, class: "hatch" }));
-      parts.push(hatch,
+      parts.push(
+        makeShape("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+          [makeShape("line", { x1: 0, y1: 0, x2: 0, y2: 6, class: "hatch" })]),
         makeShape("rect", { x: from, y: above - 8, width: end - from, height: 16, fill: "url(#hatch)" }),
         makeShape("line", { x1: from, x2: from, y1: above - 12, y2: base, class: "most" }));
       if (!small) parts.push(makeShape("text", { x: end, y: above - 16, "text-anchor": "end", class: "faint" }, said));

@@ -63,10 +63,9 @@ const times = (n) => `${formatCount(n)} ${n === 1 ? "time" : "times"}`;
 export class Stacks {
   constructor() {
     // Files of the picture, and settings that bring it back, find it as they find every other one.
-    this.root = make("div", "picture dpviz-live", "", { "data-dpviz-key": "picture" });
     this.canvas = make("canvas", "", "", { role: "img" });
     this.probe = make("i", "probe");
-    this.root.append(this.canvas, this.probe);
+    this.root = make("div", "picture dpviz-live", [this.canvas, this.probe], { "data-dpviz-key": "picture" });
     /** @type {Drawn | null} */ this.drawn = null;
     /** @type {{ from: Drawn, began: number, scene: string } | null} */ this.glide = null;
     /** @type {Record<string, string>} */ this.inks = {};

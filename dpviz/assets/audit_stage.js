@@ -45,58 +45,47 @@ class AuditStage {
     this.small = this.brief = false;
     this.listed = ""; // the menu's contents, as JSON
 
-    this.root = make("div", "dpviz-audit");
-    const head = make("div", "head");
     this.finding = make("p", "finding", "", { role: "heading", "aria-level": "2" });
     this.lede = make("p", "lede");
-    head.append(this.finding, this.lede);
-    const two = make("div", "two");
     const [promised, leak] = ["promised", "leaks ε of at least"].map((label) => {
-      const [box, name, value] = [make("div"), make("small", "", label), make("b")];
-      box.append(name, value);
-      two.append(box);
-      return { box, name, value };
+      const [name, value] = [make("small", "", label), make("b")];
+      return { box: make("div", "", [name, value]), name, value };
     });
     this.promised = promised;
     this.leak = leak;
-    const middle = make("div", "middle");
-    middle.append(two);
+    const middle = make("div", "middle", [make("div", "two", [promised.box, leak.box])]);
     this.axis = new PromiseAxis(middle, () => {
       this.rest();
       this.at = Infinity;
       this.show();
     });
-    const more = make("p", "more");
     this.verdict = make("b");
     this.words = make("span");
     this.whyButton = makeButton("link", "See the attack", () => {
       this.showWhy();
       this.why.showModal();
     }, { "aria-haspopup": "dialog" });
-    more.append(this.verdict, " ", this.words, " ", this.whyButton);
     this.stacks = new Stacks();
-    this.progress = make("div", "progress", "", { role: "progressbar", "aria-label": "Runs that are done", "aria-valuemax": "100" });
     this.bar = make("i");
-    this.progress.append(this.bar);
+    this.progress = make("div", "progress", [this.bar], { role: "progressbar", "aria-label": "Runs that are done", "aria-valuemax": "100" });
     this.stacks.root.append(this.progress);
-    const tools = make("div", "bar");
     this.play = makeButton("play", "", () => (this.timer ? this.rest() : this.begin()));
-    this.line = make("span", "line");
     this.done = make("i");
-    this.line.append(this.done);
+    this.line = make("span", "line", [this.done]);
     this.count = make("span", "count");
     this.stopButton = makeButton("link", "Stop", () => this.ask(this.data.status === "stopped" ? "again" : "stop", ""));
     this.choose = make("button", "choose", "", { type: "button", popovertarget: "dpviz-audited", "aria-haspopup": "true" });
     this.menu = make("div", "menu", "", { popover: "", id: "dpviz-audited" });
     this.switch = make("span", "switch", "", { role: "group", "aria-label": "As published, or as it is proved" });
     this.who = make("span", "switch", "", { role: "group", "aria-label": "View as" });
-    tools.append(this.play, this.line, this.count, this.stopButton, this.choose, this.switch, this.who, this.menu);
-    this.why = makeDialog("why", { "aria-labelledby": "dpviz-why" });
     this.whyTitle = make("h2", "", "", { id: "dpviz-why" });
     this.roc = makeShape("svg", { viewBox: "0 0 400 376", role: "img", "aria-label": "ROC curve of the attack", class: "roc" });
     this.whyWords = make("div");
-    this.why.append(this.whyTitle, this.roc, this.whyWords);
-    this.root.append(head, middle, more, this.stacks.root, tools, this.why);
+    this.why = makeDialog("why", [this.whyTitle, this.roc, this.whyWords], { "aria-labelledby": "dpviz-why" });
+    this.root = make("div", "dpviz-audit", [
+      make("div", "head", [this.finding, this.lede]), middle,
+      make("p", "more", [this.verdict, " ", this.words, " ", this.whyButton]), this.stacks.root,
+      make("div", "bar", [this.play, this.line, this.count, this.stopButton, this.choose, this.switch, this.who, this.menu]), this.why]);
     parent.append(this.root);
     this.stopped = new AbortController();
     this.listen();
@@ -145,11 +134,8 @@ class AuditStage {
       this.ask(kind, value);
     }, { "aria-pressed": String(value === chosen) });
     /** @param {string} title @param {string} kind @param {[string, string][]} choices @param {string | null} chosen */
-    const list = (title, kind, choices, chosen) => {
-      const box = make("div", "", "", { role: "group", "aria-label": title });
-      box.append(make("h3", "", title), ...choices.map((each) => option(kind, each, chosen)));
-      return box;
-    };
+    const list = (title, kind, choices, chosen) =>
+      make("div", "", [make("h3", "", title), ...choices.map((each) => option(kind, each, chosen))], { role: "group", "aria-label": title });
     const [title, modeTitle] = [titleOf(methods, method), titleOf(modes, mode)];
     const isUsual = (mode !== null && two.includes(mode)) || modes.length < 2 || modeTitle === "default";
     const join = (/** @type {string[]} */ ...words) => words.filter(Boolean).join(", ");
@@ -280,9 +266,7 @@ class AuditStage {
     const name = this.timer ? "pause" : "play";
     if (this.play.dataset.face === name) return;
     this.play.dataset.face = name;
-    const svg = makeShape("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" });
-    svg.append(makeShape("path", { d: FACES[name] }));
-    this.play.replaceChildren(svg);
+    this.play.replaceChildren(makeShape("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, [makeShape("path", { d: FACES[name] })]));
     this.play.setAttribute("aria-label", this.timer ? "Pause the runs" : "Play the runs, one by one");
   }
 
@@ -366,9 +350,7 @@ class AuditStage {
     for (const { name, kind, points } of result.lines) {
       const path = pathThrough(points.map(([a, b]) => [x(a), y(b)]));
       if (kind === "limit") parts.push(makeShape("path", { d: `${path}L${x(1)} ${y(0)}L${x(0)} ${y(0)}Z`, class: "allowed" }));
-      const line = makeShape("path", { d: path, class: kind === "attack" ? `attack ${tone}` : kind });
-      line.append(makeShape("title", {}, name));
-      parts.push(line);
+      parts.push(makeShape("path", { d: path, class: kind === "attack" ? `attack ${tone}` : kind }, [makeShape("title", {}, name)]));
     }
     if (result.edge < this.data.columns) parts.push(makeShape("circle", { cx: x(wrong / n), cy: y(right / n), r: 6, class: `dot ${tone}` }));
     const label = (/** @type {string} */ text, /** @type {Record<string, string | number>} */ attributes) => parts.push(makeShape("text", attributes, text));

@@ -49,11 +49,8 @@ async function follow(query, show) {
   }
 }
 
-function courseLink(query = "") {
-  const line = make("p");
-  line.append(make("a", "", query ? "Move its slider yourself" : "The course", { href: `../learn${query}`, target: "_blank" }));
-  return line;
-}
+const courseLink = (query = "") =>
+  make("p", "", [make("a", "", query ? "Move its slider yourself" : "The course", { href: `../learn${query}`, target: "_blank" })]);
 
 class Drawn {
   constructor() {
@@ -167,26 +164,25 @@ class Teacher {
   constructor() {
     this.step = -1;
     this.drawn = new Drawn();
-    const join = make("aside", "join");
-    join.append(make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: `QR code of ${link}` }),
-      make("p", "code", code), make("p", "", link.replace(/^https?:\/\//, "")));
     this.students = make("p", "students", "", { role: "status" });
     this.isOpen = true;
     this.door = makeButton("", "Close the door", () => this.send({ open: !this.isOpen }));
     const remove = makeButton("", "Remove absent students", () => {
       if (confirm("Remove all students whose screens are off or elsewhere? Their answers are gone then.")) this.send({ remove: true });
     });
-    join.append(this.students, this.door, remove, make("p", "small", "No names. Counts are rounded down to fives; rounding alone is no proof of privacy. All of it is gone after the class."));
-    const bar = make("nav", "bar", "", { "aria-label": "Steps" });
-    this.list = make("select", "", "", { "aria-label": "Send everyone to" });
-    this.list.append(...STEPS.map(({ title }, index) => make("option", "", title, { value: String(index) })));
+    const join = make("aside", "join", [
+      make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: `QR code of ${link}` }),
+      make("p", "code", code), make("p", "", link.replace(/^https?:\/\//, "")), this.students, this.door, remove,
+      make("p", "small", "No names. Counts are rounded down to fives; rounding alone is no proof of privacy. All of it is gone after the class.")]);
+    const steps = STEPS.map(({ title }, index) => make("option", "", title, { value: String(index) }));
+    this.list = make("select", "", steps, { "aria-label": "Send everyone to" });
     const send = (/** @type {number} */ step) => this.send({ step });
     this.list.addEventListener("change", () => send(Number(this.list.value)));
     this.back = makeButton("", "Back", () => send(this.step - 1));
     this.tell = makeButton("", "Show what is right", () => this.send({ tell: STEPS[this.step].name }));
     this.next = makeButton("", "Next, for everyone", () => send(this.step + 1));
     const end = makeButton("", "End the class", () => { if (confirm("End the class? All answers are gone then.")) this.send({ end: true }); });
-    bar.append(this.back, this.list, this.tell, this.next, end);
+    const bar = make("nav", "bar", [this.back, this.list, this.tell, this.next, end], { "aria-label": "Steps" });
     this.board = make("div", "board");
     this.charts = make("div", "charts");
     main.className = "teacher";
@@ -224,14 +220,12 @@ class Teacher {
 
 /** A question with its answers; once they are shown with a bar for each, after the course also as it was before. @param {ClassQuestion} question @param {TeacherNews} news */
 function chartOf(question, { answered, counts, told }) {
-  const figure = make("figure", "chart");
+  const figure = make("figure", "chart", [make("figcaption", "", question.words)]);
   const answer = told[question.name];
-  figure.append(make("figcaption", "", question.words));
   if (!answer) {
     const n = answered[question.name];
-    const choices = make("ul", "choices");
-    choices.append(...question.choices.map((choice) => make("li", "", choice)));
-    figure.append(choices, make("p", "answered", n ? `${n} or more have answered` : "Fewer than 5 have answered"));
+    figure.append(make("ul", "choices", question.choices.map((choice) => make("li", "", choice))),
+      make("p", "answered", n ? `${n} or more have answered` : "Fewer than 5 have answered"));
     return figure;
   }
   const now = counts[question.name];
@@ -247,9 +241,7 @@ function chartOf(question, { answered, counts, told }) {
       if (row === 0) line.append(make("th", "", `${isRight ? "✓ " : ""}${choice}`, { scope: "row", rowspan: String(halves.length) }));
       const bar = make("span", `bar ${half}`);
       bar.style.width = `${(70 * each[index]) / most}%`;
-      const cell = make("td", "drawn");
-      cell.append(bar, make("span", "half", half));
-      line.append(cell, make("td", "count", each[index] ? `${each[index]}+` : "fewer than 5"));
+      line.append(make("td", "drawn", [bar, make("span", "half", half)]), make("td", "count", each[index] ? `${each[index]}+` : "fewer than 5"));
       table.append(line);
     });
   });

@@ -53,33 +53,26 @@ class CompareStage {
     this.colors = { box: "", exact: "", released: "", public: "" };
     this.chart = new CompareChart(this);
 
-    this.root = make("section", "dpviz-compare", "", { "aria-label": "Methods at the same ε" });
-    this.head = make("div", "head");
     this.finding = make("p", "finding");
     this.now = make("div", "now", "", { "aria-hidden": "true" });
-    this.head.append(this.finding, this.now);
+    this.head = make("div", "head", [this.finding, this.now]);
     this.maps = make("div", "maps");
     this.here = make("div", "here", "", { "aria-hidden": "true" }); // ε again where there is no room above: a phone
-    this.tool = make("div", "tool");
-    this.input = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Privacy budget ε" });
+    const slider = () => make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Privacy budget ε" });
+    this.input = slider();
     this.progress = make("div", "progress", "", { "aria-hidden": "true" }); // the line below the stage says it in words
-    this.tool.append(this.progress, this.chart.svg, this.input);
+    this.tool = make("div", "tool", [this.progress, this.chart.svg, this.input]);
     this.lede = make("p", "lede");
     const why = makeButton("why", TITLE, () => this.dialog.showModal(), { "aria-haspopup": "dialog" });
-    this.views = make("div", "seen", "", { role: "group", "aria-label": "View as" });
     this.viewButtons = ["curator", "public"].map((audience) => makeButton("", "", () => tell(this.root, "audience", audience), { "data-audience": audience }));
-    this.views.append(...this.viewButtons);
-    const foot = make("div", "foot");
-    foot.append(this.lede, why, this.views);
-    this.dialog = makeDialog("", { "aria-label": TITLE });
+    this.views = make("div", "seen", this.viewButtons, { role: "group", "aria-label": "View as" });
     this.conditions = make("ul");
-    this.dialog.append(make("h2", "", TITLE), this.conditions);
-    this.dock = make("div", "dock"); // ε at hand in a small window, while the chart's is out of sight
-    this.docked = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Privacy budget ε" });
+    this.dialog = makeDialog("", [make("h2", "", TITLE), this.conditions], { "aria-label": TITLE });
+    this.docked = slider();
     this.dockedValue = make("output", "", "", { "aria-hidden": "true" });
-    this.dock.append(this.dockedValue, this.docked);
-    this.dock.hidden = true;
-    this.root.append(this.head, this.maps, this.tool, foot, this.dialog, this.dock);
+    this.dock = make("div", "dock", [this.dockedValue, this.docked], { hidden: "" }); // ε at hand in a small window, while the chart's is out of sight
+    const foot = make("div", "foot", [this.lede, why, this.views]);
+    this.root = make("section", "dpviz-compare", [this.head, this.maps, this.tool, foot, this.dialog, this.dock], { "aria-label": "Methods at the same ε" });
     parent.append(this.root);
     this.scroller = /** @type {HTMLElement | null} */ (scrollerOf(this.root));
 
@@ -160,30 +153,22 @@ class CompareStage {
       setText(button, views?.[i] ?? "");
       button.setAttribute("aria-pressed", String((button.dataset.audience === "public") === this.data.public));
     });
-    this.conditions.replaceChildren(...conditions.map(([words, more]) => {
-      const item = make("li");
-      item.append(make("b", "", words), ` ${more}`);
-      return item;
-    }));
+    this.conditions.replaceChildren(...conditions.map(([words, more]) => make("li", "", [make("b", "", words), ` ${more}`])));
   }
 
   /** @param {CompareData["maps"][number]} map @returns {Card} */
   makeCard(map) {
     const { key } = map;
-    const button = makeButton("map", "", () => {
+    const canvas = make("canvas", "", "", { "aria-hidden": "true" });
+    const line = make("i");
+    const [name, promise, number, unit] = ["name", "promise", "number", "unit"].map((part) => make("span", part));
+    const words = [make("span", "top", [line, name, promise]), make("span", "value", [number, " ", unit])];
+    const button = makeButton("map", [canvas, ...words], () => {
       this.pick = key;
       this.layOut();
       this.picks = Math.max(this.picks, this.data.picks) + 1;
       this.given.setStateValue("picked", [key, this.moves.index, this.picks]);
     }, { "aria-pressed": "false" });
-    const canvas = make("canvas", "", "", { "aria-hidden": "true" });
-    const line = make("i");
-    const [name, promise, number, unit] = ["name", "promise", "number", "unit"].map((part) => make("span", part));
-    const top = make("span", "top");
-    top.append(line, name, promise);
-    const value = make("span", "value");
-    value.append(number, " ", unit);
-    button.append(canvas, top, value);
     return { key, map, button, canvas, line, name, promise, number, unit, places: [], from: null, to: null, now: null };
   }
 

@@ -39,14 +39,12 @@ class Course {
     /** @type {(string | null)[]} */ this.popped = []; // chapters that the browser's Back or Forward leads to; Streamlit then runs the page again
     this.left = new AbortController();
     window.addEventListener("popstate", () => this.popped.push(chapterOf(location.search)), { signal: this.left.signal });
-    this.root = make("nav", "dpviz-course", "", { "aria-label": "Chapters" });
-    this.button = make("button", "contents", "", { type: "button", popovertarget: "chapters" });
     this.place = make("span");
-    this.button.append(this.place);
+    this.button = make("button", "contents", [this.place], { type: "button", popovertarget: "chapters" });
     this.list = make("div", "chapters", "", { id: "chapters", popover: "auto" });
     this.ticks = make("div", "ticks", "", { "aria-hidden": "true" });
     this.print = makeButton("contents", "Print", () => window.print());
-    this.root.append(this.button, this.ticks, this.print, this.list);
+    this.root = make("nav", "dpviz-course", [this.button, this.ticks, this.print, this.list], { "aria-label": "Chapters" });
     parent.append(this.root);
   }
 
@@ -73,9 +71,9 @@ class Course {
       make("span", [names.has(name) ? "done" : "", i === at ? "here" : ""].join(" ").trim())));
     this.print.hidden = !prints;
     const lines = chapters.map(({ name, title, link }, i) => {
-      const line = make("a", "chapter", "", { href: link });
+      const parts = [make("span", "number", i < path ? `${i + 1}` : ""), make("span", "title", title)];
+      const line = make("a", "chapter", parts, { href: link });
       if (i === at) line.setAttribute("aria-current", "page");
-      line.append(make("span", "number", i < path ? `${i + 1}` : ""), make("span", "title", title));
       if (names.has(name)) line.append(make("span", "tick", "✓", { role: "img", "aria-label": "done" }));
       line.addEventListener("click", (event) => this.go(event, name));
       return line;

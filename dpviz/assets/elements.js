@@ -1,14 +1,14 @@
 // Elements of the live picture and the privacy slider.
 
-export const SVG = "http://www.w3.org/2000/svg";
+/** @import { Parts } from "./types.d.ts" */
 
-/** An element with a class, text and attributes; text is only ever text.
+/** An element with a class, text or parts, and attributes; text is only ever text.
  *  @template {keyof HTMLElementTagNameMap} Tag
- *  @param {Tag} tag @param {string} [className] @param {string} [text] @param {Record<string, string>} [attributes] */
-export function make(tag, className = "", text = "", attributes = {}) {
+ *  @param {Tag} tag @param {string} [className] @param {Parts} [parts] @param {Record<string, string>} [attributes] */
+export function make(tag, className = "", parts = "", attributes = {}) {
   const element = document.createElement(tag);
   if (className) element.className = className;
-  if (text) element.textContent = text;
+  if (parts) element.append(...[parts].flat());
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;
 }

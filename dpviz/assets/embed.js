@@ -82,8 +82,7 @@ class Embedded extends Site {
     this.facts = make("span");
     this.whole = make("a", "", "Open the whole page", { target: "_blank", rel: "noopener" });
     const problems = missed(this.query, index).join(" ");
-    const line = make("p", "line");
-    line.append(this.facts, this.whole);
+    const line = make("p", "line", [this.facts, this.whole]);
     const control = make("div", index.slider ? "slider" : "range", "", { [index.slider ? "data-slider" : "data-range"]: "" });
     if (options.fits) this.main.append(make("h1", "unseen", document.title.split(" · ")[0]));
     const problem = problems ? [make("p", "problem", problems, { role: "status" })] : [];
@@ -132,8 +131,8 @@ class Embedded extends Site {
     this.said.replaceChildren(spoken(find("dpviz-headline", ".dpviz-headline") ?? parsed(leaves[this.after] ?? "")));
     const facts = [...find("dpviz-facts", "dl")?.children ?? []].slice(0, FACTS);
     this.facts.replaceChildren(...facts.map((row) => {
-      const fact = make("span", "fact", `${spoken(row.querySelector("dt")).textContent} `);
-      fact.append(make("b", "", spoken(row.querySelector("dd")).textContent ?? ""));
+      const [term, value] = ["dt", "dd"].map((part) => spoken(row.querySelector(part)).textContent ?? "");
+      const fact = make("span", "fact", [`${term} `, make("b", "", value)]);
       if (row.querySelector(".dpviz-lock")) fact.append(" ", lockIcon(), make("span", "unseen", "(secret)"));
       return fact;
     }));

@@ -14,6 +14,7 @@ import { clamp, logPlaces, mix, nearestIndex, pathThrough, makeShape } from "./k
 import { make, setText } from "./elements.js";
 import { Marks } from "./marks.js";
 import { Moves } from "./moves.js";
+import { makeButton } from "./stage_parts.js";
 
 /** @import { Band, InstrumentData } from "./stages.d.ts" */
 /** @import { Measure, Pair, StageWords } from "./types.d.ts" */
@@ -111,25 +112,20 @@ export class Instrument {
     /** @type {Pair[]} */ this.lossLine = [];
     this.riskY = this.lossY = (/** @type {number} */ value) => value;
 
-    this.root = make("div", "dpviz-instrument dpviz-epsilon");
     const id = `dpviz-instrument-${Date.now()}`;
     this.label = make("label", "unseen", "", { for: id });
     this.value = make("output", "epsilon", "", { for: id, "aria-hidden": "true" });
     this.left = make("span");
     this.right = make("span");
-    const ends = make("span", "ends", "", { "aria-hidden": "true" });
-    ends.append(this.left, this.right);
-    this.pauseButton = make("button", "pause", "Pause the demo", { type: "button" });
-    this.pauseButton.hidden = true;
-    this.pauseButton.addEventListener("click", () => this.rest());
-    this.head = make("div", "reading");
-    this.head.append(this.label, this.value, this.pauseButton, ends);
+    const ends = make("span", "ends", [this.left, this.right], { "aria-hidden": "true" });
+    this.pauseButton = makeButton("pause", "Pause the demo", () => this.rest(), { hidden: "" });
+    this.head = make("div", "reading", [this.label, this.value, this.pauseButton, ends]);
     this.drawing = makeShape("svg", { "aria-hidden": "true" });
     this.thumb = makeShape("circle", { class: "thumb" });
     this.focus = makeShape("circle", { class: "focus" });
     this.input = make("input", "", "", { type: "range", min: "0", step: "1", id });
     this.marks = new Marks(id, ({ name }) => name);
-    this.root.append(this.head, this.drawing, this.input, this.marks.root, this.marks.about);
+    this.root = make("div", "dpviz-instrument dpviz-epsilon", [this.head, this.drawing, this.input, this.marks.root, this.marks.about]);
     parent.append(this.root);
     this.moves = new Moves(this.root, this.input, () => this.show());
     this.moves.grasp(this.drawing, (x) => this.indexAt(x));
@@ -322,8 +318,7 @@ export class Instrument {
       makeShape("text", { x: width, y: y(COIN_ODDS) - 6, class: "faint end" }, `coin: ${COIN_ODDS}`));
     if (line.length > 1) {
       const id = `dpviz-spent-${Math.round(width)}`;
-      const area = makeShape("clipPath", { id });
-      area.append(makeShape("rect", { x: 0, y: top - 8, width: Math.max(0, at), height: strip + 16 }));
+      const area = makeShape("clipPath", { id }, [makeShape("rect", { x: 0, y: top - 8, width: Math.max(0, at), height: strip + 16 })]);
       const spent = `${pathThrough(line)}L${line[line.length - 1][0]} ${y(COIN_ODDS)}L${line[0][0]} ${y(COIN_ODDS)}Z`;
       marks.push(area,
         makeShape("path", { d: spent, class: "spent", "clip-path": `url(#${id})` }),
@@ -351,15 +346,14 @@ export class Instrument {
       return `M${x - head} ${y + head}a${head} ${head} 0 1 0 ${2 * head} 0a${head} ${head} 0 1 0 ${-2 * head} 0`
         + `M${x - body} ${y + 22 * scale}V${y + 11 * scale}a${body} ${body} 0 0 1 ${2 * body} 0V${y + 22 * scale}Z`;
     }).join("");
-    const text = makeShape("text", { x: 0, y: top + strip, class: "value" }, rate > 0.995 ? "over 99" : String(right));
     const allowed = risk ? ` ε allows ${risk.value > 99 ? "" : "at most "}${risk.text}.` : "";
-    text.append(makeShape("tspan", { class: "unit-of" }, ` guess right. A coin: 50.${allowed}`));
+    const rest = makeShape("tspan", { class: "unit-of" }, ` guess right. A coin: 50.${allowed}`);
     const question = this.isPhone ? "A hundred attackers guess: did you take part?" : "A hundred attackers who know everyone else guess: did you take part?";
     return [
       makeShape("text", { x: 0, y: top - words + 3, class: "label" }, question),
       makeShape("path", { d: people(0, right), class: "people" }),
       makeShape("path", { d: people(right, 100), class: "people wrong" }),
-      text,
+      makeShape("text", { x: 0, y: top + strip, class: "value" }, [rate > 0.995 ? "over 99" : String(right), rest]),
     ];
   }
 
@@ -434,9 +428,8 @@ export class Instrument {
       /** @type {Pair} */
       const ends = left ? [2 * at - end, at - ROOM_PX] : [at + ROOM_PX, end];
       const free = freeBaseline(y, [top + sizes.value * 0.7, top + strip - 6], sizes.value, [...heightsWithin(line, ends), ...across]);
-      const value = makeShape("text", { x: ends[left ? 1 : 0], y: free, class: `value ${left ? "end " : ""}${kind}` }, text);
-      value.append(makeShape("tspan", { class: "unit-of" }, ` ${unit}`));
-      return value;
+      return makeShape("text", { x: ends[left ? 1 : 0], y: free, class: `value ${left ? "end " : ""}${kind}` },
+        [text, makeShape("tspan", { class: "unit-of" }, ` ${unit}`)]);
     };
     if (said?.risk && !this.rate) {
       const y = this.riskY(said.risk.value);

@@ -1,6 +1,6 @@
 // The drawing kit: numbers, easings, and helpers for SVG and canvas that all drawings share.
 
-/** @import { Events, Point } from "./types.d.ts" */
+/** @import { Events, Parts, Point } from "./types.d.ts" */
 
 // ---- Numbers ---------------------------------------------------------------------------------------------------
 
@@ -86,16 +86,16 @@ export const listenUntil = (signal) =>
 
 // ---- SVG -------------------------------------------------------------------------------------------------------
 
-/** An element of a drawing with attributes and text; text is only ever text.
+/** An element of a drawing with attributes, and text or parts; text is only ever text.
  *  @template {keyof SVGElementTagNameMap} Tag
- *  @param {Tag} tag @param {Record<string, string | number>} [attributes] @param {string} [text] */
-export function makeShape(tag, attributes = {}, text = "") {
+ *  @param {Tag} tag @param {Record<string, string | number>} [attributes] @param {Parts} [parts] */
+export function makeShape(tag, attributes = {}, parts = "") {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "style") element.style.cssText = String(value); // a published page's policy refuses the attribute
     else element.setAttribute(name, String(value));
   }
-  if (text) element.textContent = text;
+  if (parts) element.append(...[parts].flat());
   return element;
 }
 

@@ -37,11 +37,10 @@ export class Hands {
     /** @type {Pair} */
     this.place = [0, 0]; // of the pointer that hovers
     this.tip = make("div", "tip", "", { "aria-hidden": "true", hidden: "" });
-    this.zoomers = make("div", "zoomers", "", { role: "group", "aria-label": "Zoom" });
-    this.zoomers.append(
+    this.zoomers = make("div", "zoomers", [
       iconButton("plus", "Zoom in", () => this.zoomBy(BY)),
       iconButton("minus", "Zoom out", () => this.zoomBy(1 / BY)),
-      iconButton("reset", "Reset view", () => this.setZoom(HOME)));
+      iconButton("reset", "Reset view", () => this.setZoom(HOME))], { role: "group", "aria-label": "Zoom" });
     this.lookSoon = onNextFrame(() => this.look());
     this.rest = new Timer();
     this.listen();

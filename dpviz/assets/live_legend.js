@@ -60,31 +60,26 @@ export class Legend {
     const { hands } = this.picture;
     const [chip, words] = this.chip(layer);
     if (!layer.pick) return chip;
-    const button = make("button", "pick", "", { type: "button", title: "Click to show this one." });
-    const named = make("span");
-    named.append(make("span", "unseen", "Show "), ...words.childNodes);
-    button.append(named);
+    const named = make("span", "", [make("span", "unseen", "Show "), ...words.childNodes]);
+    const button = make("button", "pick", [named], { type: "button", title: "Click to show this one." });
     words.replaceChildren(make("span", "unseen", layer.name));
     button.addEventListener("click", () => this.picture.pick(layer));
     for (const type of ["focus", "pointerenter"]) button.addEventListener(type, () => hands.lift({ layer, i: null }));
     for (const type of ["blur", "pointerleave"]) button.addEventListener(type, () => hands.lift(null));
-    const entry = make("span", "entry");
-    entry.append(chip, button);
-    return entry;
+    return make("span", "entry", [chip, button]);
   }
 
   /** What switches a layer, and the words in it. @param {Layer} layer */
   chip(layer) {
     const { options: { plain }, hidden, theme } = this.picture;
     const secret = layer.audience === "curator";
-    const chip = plain ? make("span", "chip") : make("button", "chip", "", {
+    const words = make("span", "", secret ? locked(layer.name) : layer.name);
+    const parts = [legendSymbol(layer, theme), words];
+    const chip = plain ? make("span", "chip", parts) : make("button", "chip", parts, {
       type: "button", "aria-pressed": String(!hidden.has(layer.name)),
       title: secret ? "Only the data holder sees this. Click to hide or show." : "Click to hide or show." });
     chip.dataset.layer = layer.name;
     chip.dataset.audience = layer.audience;
-    const words = make("span");
-    words.append(...(secret ? locked(layer.name) : [layer.name]));
-    chip.append(legendSymbol(layer, theme), words);
     if (!plain) chip.addEventListener("click", () => this.picture.toggleLayer(layer));
     return /** @type {const} */ ([chip, words]);
   }
@@ -103,10 +98,10 @@ export class Legend {
     this.groupsKey = key;
     this.groups.hidden = names.length === 0;
     const chips = few.map(([group, name]) => {
-      const chip = make("button", "chip group", "", { type: "button", "aria-pressed": String(isolated === group),
+      const parts = [groupSymbol(group, theme, colored), make("span", "", name)];
+      const chip = make("button", "chip group", parts, { type: "button", "aria-pressed": String(isolated === group),
         title: "Click to see this cluster alone." });
       chip.dataset.group = String(group);
-      chip.append(groupSymbol(group, theme, colored), make("span", "", name));
       chip.addEventListener("click", () => picture.isolate(picture.isolated === group ? null : group));
       return chip;
     });
@@ -130,7 +125,5 @@ function foremost(lines, most, isMap) {
 /** Words that only the data holder sees what they name: the last word keeps its lock beside it. @param {string} text */
 function locked(text) {
   const at = text.lastIndexOf(" ") + 1;
-  const last = make("span", "kept", text.slice(at));
-  last.append(" ", lockIcon());
-  return [text.slice(0, at), last, make("span", "unseen", "(secret)")];
+  return [text.slice(0, at), make("span", "kept", [text.slice(at), " ", lockIcon()]), make("span", "unseen", "(secret)")];
 }

@@ -6,15 +6,14 @@ import { clamp, makeShape } from "./kit.js";
 import { clusterColor, colorOf, disc, groupSymbolOf, NO_GROUP, STROKED, symbolPath } from "./live_base.js";
 import { isDashed, strokeWidth } from "./live_draw.js";
 import { make } from "./elements.js";
+import { makeButton } from "./stage_parts.js";
 
 // ---- DOM -------------------------------------------------------------------------------------------------------
 
 /** A drawing of paths. @param {number} size @param {Record<string, string | number>[]} paths @param {Record<string, string | number>} [attributes] */
-function svg(size, paths, attributes = {}) {
-  const root = makeShape("svg", { width: size, height: size, viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true", ...attributes });
-  root.append(...paths.map((path) => makeShape("path", path)));
-  return root;
-}
+const svg = (size, paths, attributes = {}) => makeShape("svg",
+  { width: size, height: size, viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true", ...attributes },
+  paths.map((path) => makeShape("path", path)));
 
 const ICONS = {
   first: "M4 3h1.6v10H4zM13 3v10L6.4 8z",
@@ -40,10 +39,7 @@ export const lockIcon = () => svg(16, [{ d: symbolPath("lock", 5), transform: "t
 
 /** @param {keyof typeof ICONS} name @param {string} label @param {() => void} onClick */
 export function iconButton(name, label, onClick) {
-  const button = make("button", `icon ${name}`, "", { type: "button", "aria-label": label, title: label });
-  button.append(icon(name));
-  button.addEventListener("click", onClick);
-  return button;
+  return makeButton(`icon ${name}`, [icon(name)], onClick, { "aria-label": label, title: label });
 }
 
 /** A layer's symbol for the legend. @param {Layer} layer @param {Theme} theme */
@@ -97,18 +93,10 @@ export const groupSymbol = (group, theme, colored) => svg(14, [{
 
 /** @param {Table} table */
 export function tableElement({ caption, head, rows, total, which = "first" }) {
-  const table = make("table");
-  const some = `(${which} ${rows.length} of ${total} rows)`;
-  const said = total <= rows.length ? caption : `${caption} ${some}`;
-  table.append(make("caption", "", said));
-  const headRow = table.createTHead().insertRow();
-  for (const title of head) headRow.append(make("th", "", title, { scope: "col" }));
-  const body = table.createTBody();
-  for (const row of rows) {
-    const line = body.insertRow();
-    for (const cell of row) line.insertCell().textContent = cell;
-  }
-  const scroller = make("div", "scroll", "", { tabindex: "0", role: "region", "aria-label": said });
-  scroller.append(table);
-  return scroller;
+  const said = total <= rows.length ? caption : `${caption} (${which} ${rows.length} of ${total} rows)`;
+  const table = make("table", "", [
+    make("caption", "", said),
+    make("thead", "", [make("tr", "", head.map((title) => make("th", "", title, { scope: "col" })))]),
+    make("tbody", "", rows.map((row) => make("tr", "", row.map((cell) => make("td", "", cell)))))]);
+  return make("div", "scroll", [table], { tabindex: "0", role: "region", "aria-label": said });
 }

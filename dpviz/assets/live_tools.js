@@ -9,6 +9,7 @@ import { make } from "./elements.js";
 import { ARROWS } from "./live_hands.js";
 import { iconButton, lockIcon } from "./live_parts.js";
 import { keepFocus, moveFocus } from "./row.js";
+import { makeButton } from "./stage_parts.js";
 
 /** @typedef {"box" | "lasso" | "spray" | "pen" | "erase"} Name */
 /** @typedef {{number: number, xy: Pair[], classes: number[]}} Sheet points being drawn */
@@ -74,7 +75,6 @@ export class Tools {
     this.paint = 0; // class of new points
     this.paintsKey = ""; // what is in the row of classes
     this.sprayer = new Timer();
-    this.bar = make("div", "tools", "", { role: "group", "aria-label": "Tools" });
     this.buttons = new Map(NAMES.map((name) => {
       const button = iconButton(name, TOOLS[name][0], () => this.take(this.tool === name ? null : name));
       button.setAttribute("aria-pressed", "false");
@@ -83,9 +83,8 @@ export class Tools {
     this.undoButton = iconButton("undo", "Undo (Ctrl+Z)", () => this.undo());
     this.paints = make("span", "paints", "", { role: "group", "aria-label": "Class of new points" });
     const [box, lasso, ...pens] = this.buttons.values();
-    this.selectors = make("div", "selectors", "", { role: "group", "aria-label": "Select" });
-    this.selectors.append(box, lasso);
-    this.bar.append(...pens, this.undoButton, this.paints);
+    this.selectors = make("div", "selectors", [box, lasso], { role: "group", "aria-label": "Select" });
+    this.bar = make("div", "tools", [...pens, this.undoButton, this.paints], { role: "group", "aria-label": "Tools" });
     this.inspector = make("div", "inspector", "", { role: "status", hidden: "" });
     picture.listen(this.paints, "keydown", (event) => moveFocus(event, this.paints));
   }
@@ -148,13 +147,11 @@ export class Tools {
     this.paintsKey = key;
     keepFocus(this.paints, () => this.paints.replaceChildren(...Array.from({ length: CLASSES }, (_, group) => {
       const label = `Class ${group + 1}`;
-      const chip = make("button", "paint", "", { type: "button", "aria-label": label, title: label,
-        "aria-pressed": String(group === this.paint) });
-      chip.style.setProperty("--paint", theme.clusters[group]);
-      chip.addEventListener("click", () => {
+      const chip = makeButton("paint", "", () => {
         this.paint = group;
         this.buildPaints();
-      });
+      }, { "aria-label": label, title: label, "aria-pressed": String(group === this.paint) });
+      chip.style.setProperty("--paint", theme.clusters[group]);
       return chip;
     })));
   }

@@ -47,11 +47,8 @@ export class Marks {
     const given = JSON.stringify(marks);
     if (given === this.given) return false;
     Object.assign(this, { given, gathered: gather(marks), at: 0 });
-    this.root.replaceChildren(...this.gathered.map((mark, i) => {
-      const option = make("span", "mark", "", { role: "option", id: `${this.id}-mark-${i}`, "aria-label": mark.text });
-      option.append(this.draw(mark));
-      return option;
-    }));
+    this.root.replaceChildren(...this.gathered.map((mark, i) =>
+      make("span", "mark", [this.draw(mark)], { role: "option", id: `${this.id}-mark-${i}`, "aria-label": mark.text })));
     this.root.hidden = this.about.hidden = this.gathered.length === 0;
     this.root.title = hint;
     this.root.setAttribute("aria-label", hint);

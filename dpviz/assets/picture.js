@@ -143,24 +143,21 @@ export class Picture {
 
   build() {
     const { hands, tools, legend } = this;
-    const controls = make("div", "controls");
-    controls.append(
+    const controls = make("div", "controls", [
       iconButton("first", "First step", () => this.step(-Infinity)),
       iconButton("back", "One step back", () => this.step(-1)),
       this.playButton,
       iconButton("forward", "One step forward", () => this.step(1)),
       iconButton("last", "Last step", () => this.step(Infinity)),
-      this.range);
+      this.range]);
     this.words.append(this.frameLabel, this.frameDetail);
     this.scrubber.append(controls, this.words);
-    const bar = make("div", "bar");
-    bar.append(tools.bar);
+    const bar = make("div", "bar", [tools.bar]);
     this.picture.append(this.canvas, make("span", "", KEYS, { id: "keys", hidden: "" }), bar, hands.tip);
     this.side.append(legend.layers, legend.groups);
     if (this.menu) { // the box alone: what else there is of the picture stands in its menu
       this.root.classList.add("staged");
-      const views = make("div", "views");
-      views.append(hands.zoomers, tools.selectors);
+      const views = make("div", "views", [hands.zoomers, tools.selectors]);
       this.menu.append(legend.layers, legend.groups, views, this.caption, this.tableButton, this.tables);
       this.words.classList.add("unseen"); // read out; the stage writes them where it has room
       this.foot.append(this.problem);

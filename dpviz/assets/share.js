@@ -13,12 +13,10 @@ const FRAME = { width: "100%", height: "640", loading: "lazy", style: "border: 0
 class Copied {
   constructor(/** @type {Element} */ parent, /** @type {string} */ words, /** @type {string} */ what) {
     this.what = what;
-    const label = make("label", "", words);
     this.field = make("input", "", "", { readonly: "" });
     this.field.addEventListener("focus", () => this.field.select());
-    label.append(this.field);
     this.said = make("p", "", "", { role: "status" });
-    this.parts = [label, makeButton("", `Copy ${what}`, () => this.copy()), this.said];
+    this.parts = [make("label", "", [words, this.field]), makeButton("", `Copy ${what}`, () => this.copy()), this.said];
     parent.append(...this.parts);
   }
 
@@ -49,13 +47,11 @@ function frameOf(address) {
 export default component((parent) => {
   const root = make("div", "dpviz-share");
   const link = new Copied(root, "Link to this picture", "link");
-  const more = make("details"); // closed, so that the QR code below is on a low screen, too
   const inside = make("div");
   const code = new Copied(inside, "A frame with this picture", "code");
   const words = make("p");
   inside.append(words);
-  more.append(make("summary", "", "Code for a web page"), inside);
-  root.append(more);
+  root.append(make("details", "", [make("summary", "", "Code for a web page"), inside])); // closed, so that the QR code below is on a low screen, too
   parent.append(root);
   return {
     update(/** @type {Given<Shared>} */ { data, setStateValue }) {

@@ -322,8 +322,8 @@ export class Site {
   offerSwitch(/** @type {Element} */ place) {
     const { mode, modes, modeWords, switches } = this.index;
     if (place.getAttribute("data-switch") !== mode || modes.length < 2) return;
-    const select = make("select", "", "", { "aria-label": switches[mode].label });
-    select.append(...modeWords.map((text, i) => make("option", "", text, { value: String(i) })));
+    const options = modeWords.map((text, i) => make("option", "", text, { value: String(i) }));
+    const select = make("select", "", options, { "aria-label": switches[mode].label });
     select.value = String(this.at.mode);
     select.addEventListener("change", () => this.go({ mode: Number(select.value) }));
     place.append(select);

@@ -11,6 +11,7 @@ import { makeShape } from "./kit.js";
 import { make, setText } from "./elements.js";
 import { Marks } from "./marks.js";
 import { Moves } from "./moves.js";
+import { makeButton } from "./stage_parts.js";
 
 /** @import { SliderData } from "./stages.d.ts" */
 
@@ -33,44 +34,31 @@ export function lanesOf(positions, width) {
   });
 }
 
-function triangle() {
-  const svg = makeShape("svg", { viewBox: "0 0 10 8", width: 10, height: 8, "aria-hidden": "true" });
-  svg.append(makeShape("path", { d: "M5 0.5L9.5 7.5H0.5Z" }));
-  return svg;
-}
+const triangle = () => makeShape("svg", { viewBox: "0 0 10 8", width: 10, height: 8, "aria-hidden": "true" },
+  [makeShape("path", { d: "M5 0.5L9.5 7.5H0.5Z" })]);
 
 export class Slider {
   constructor(/** @type {Element | ShadowRoot} */ parent, /** @type {SliderData} */ data) {
     count += 1;
     const id = `dpviz-epsilon-${count}`;
-    this.root = make("div", "dpviz-epsilon");
     this.label = make("label", "label", "", { for: id });
-    const helpButton = make("button", "help", "?", { type: "button", "aria-expanded": "false", "aria-label": "What is this?" });
-    this.helpButton = helpButton;
+    this.help = make("p", "help-text", "", { hidden: "" });
+    this.helpButton = makeButton("help", "?", () => {
+      this.help.hidden = !this.help.hidden;
+      this.helpButton.setAttribute("aria-expanded", String(!this.help.hidden));
+    }, { "aria-expanded": "false", "aria-label": "What is this?" });
     this.value = make("output", "value", "", { for: id, "aria-hidden": "true" });
-    const head = make("div", "head");
-    head.append(this.label, helpButton, this.value);
-    this.help = make("p", "help-text");
-    this.help.hidden = true;
     this.input = make("input", "", "", { type: "range", min: "0", step: "1", id });
     this.marks = new Marks(id, triangle);
     this.left = make("span");
     this.right = make("span");
-    const ends = make("div", "ends");
-    ends.append(this.left, this.right);
     this.note = make("p", "note");
-    const track = make("div", "track");
-    track.append(this.input, this.marks.root, ends, this.marks.about);
-    const line = make("div", "line");
-    line.append(head, track, this.note);
-    this.root.append(line, this.help);
+    const head = make("div", "head", [this.label, this.helpButton, this.value]);
+    const track = make("div", "track", [this.input, this.marks.root, make("div", "ends", [this.left, this.right]), this.marks.about]);
+    this.root = make("div", "dpviz-epsilon", [make("div", "line", [head, track, this.note]), this.help]);
     parent.append(this.root);
     this.data = data;
     this.moves = new Moves(this.root, this.input, () => this.show());
-    helpButton.addEventListener("click", () => {
-      this.help.hidden = !this.help.hidden;
-      helpButton.setAttribute("aria-expanded", String(!this.help.hidden));
-    });
     this.observer = new ResizeObserver(() => this.placeMarks());
     this.observer.observe(this.root);
     this.update(data);

@@ -1,5 +1,7 @@
 // Parts that the stages of pages share: their room in the window, canvases, dialogs and buttons.
 
+/** @import { Parts } from "./types.d.ts" */
+
 import { fitCanvas } from "./kit.js";
 import { make } from "./elements.js";
 
@@ -34,19 +36,17 @@ export function fitStageCanvas(canvas, width, height) {
   return fitCanvas(canvas, width, height, Math.min(window.devicePixelRatio || 1, 2));
 }
 
-/** Return a dialog that a click beside it closes, and its own button. @param {string} name @param {Record<string, string>} attributes */
-export function makeDialog(name, attributes) {
-  const dialog = make("dialog", name, "", attributes);
-  const close = make("button", "close", "\u00d7", { type: "button", "aria-label": "Close" });
-  close.addEventListener("click", () => dialog.close());
+/** Return a dialog that a click beside it closes, and its own button. @param {string} name @param {Node[]} parts @param {Record<string, string>} attributes */
+export function makeDialog(name, parts, attributes) {
+  const close = makeButton("close", "\u00d7", () => dialog.close(), { "aria-label": "Close" });
+  const dialog = make("dialog", name, [close, ...parts], attributes);
   dialog.addEventListener("click", ({ target }) => { if (target === dialog) dialog.close(); });
-  dialog.append(close);
   return dialog;
 }
 
-/** Return a button with a handler. @param {string} name @param {string} words @param {() => void} act @param {Record<string, string>} [attributes] */
-export function makeButton(name, words, act, attributes = {}) {
-  const button = make("button", name, words, { type: "button", ...attributes });
+/** Return a button with a handler. @param {string} name @param {Parts} parts @param {() => void} act @param {Record<string, string>} [attributes] */
+export function makeButton(name, parts, act, attributes = {}) {
+  const button = make("button", name, parts, { type: "button", ...attributes });
   button.addEventListener("click", act);
   return button;
 }

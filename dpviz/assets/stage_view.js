@@ -45,24 +45,19 @@ export class Stage {
     this.isQuiet = this.isPlaying = this.swept = false;
     this.sizeKey = this.audienceKey = this.homeKey = this.toldLede = "";
 
-    this.root = make("div", "dpviz-stage", "", { role: "group", "aria-label": "Stage" }); // no landmark: a page may have several
-    const head = make("div", "head");
     this.finding = make("p", "finding", "", { role: "heading", "aria-level": "2" });
     this.lede = make("p", "lede");
-    head.append(this.finding, this.lede);
     this.tool = make("div", "tool");
     this.numbers = make("dl", "numbers"); // in the instrument's place where ε cannot be moved
-    this.guarantee = make("p", "guarantee");
     this.verdict = make("b");
     this.promise = make("span");
     this.mark = make("strong", "mark");
     this.why = makeButton("why", "Details", () => {
       if (this.data.why) document.getElementById(this.data.why)?.showPopover?.();
     }, { "aria-haspopup": "dialog", "aria-label": "Details of the guarantee" });
-    this.guarantee.append(this.verdict, this.promise, " ", this.mark, " ", this.why);
+    this.guarantee = make("p", "guarantee", [this.verdict, this.promise, " ", this.mark, " ", this.why]);
     this.actions = make("p", "actions");
     this.pics = make("div", "pics");
-    this.bar = make("div", "below");
     this.playButton = iconButton("play", "Play", () => this.lead?.togglePlay());
     this.playButton.classList.add("play");
     this.steps = make("input", "steps", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
@@ -75,11 +70,11 @@ export class Stage {
     this.who = make("span", "who", "", { role: "radiogroup", "aria-label": "View as" });
     this.who.addEventListener("keydown", (event) => this.lookOtherwise(event));
     this.layers = make("button", "more-layers", "Layers", { type: "button" });
-    this.bar.append(this.playButton, this.steps, this.step, this.count, this.who, this.layers);
-    const [left, right] = [make("div", "left"), make("div", "right")];
-    left.append(head, this.tool, this.numbers, this.guarantee, this.actions);
-    right.append(this.pics, this.bar);
-    this.root.append(left, right);
+    this.bar = make("div", "below", [this.playButton, this.steps, this.step, this.count, this.who, this.layers]);
+    const head = make("div", "head", [this.finding, this.lede]);
+    this.root = make("div", "dpviz-stage", [ // no landmark: a page may have several
+      make("div", "left", [head, this.tool, this.numbers, this.guarantee, this.actions]),
+      make("div", "right", [this.pics, this.bar])], { role: "group", "aria-label": "Stage" });
     parent.append(this.root);
 
     this.stopped = new AbortController();
@@ -201,12 +196,8 @@ export class Stage {
     if (risk) rows.push([`${label} Attackers can be right`, risk.text, "in 100", ""]);
     if (loss && strip) rows.push([strip.label, loss.text, `${strip.unit}${isEnd ? "" : " at the end"}`, "lost"]);
     this.numbers.hidden = rows.length === 0;
-    this.numbers.replaceChildren(...rows.map(([term, number, unit, kind]) => {
-      const [row, value] = [make("div"), make("dd", kind)];
-      value.append(make("b", "", number), ` ${unit}`);
-      row.append(make("dt", "", term), value);
-      return row;
-    }));
+    this.numbers.replaceChildren(...rows.map(([term, number, unit, kind]) =>
+      make("div", "", [make("dt", "", term), make("dd", kind, [make("b", "", number), ` ${unit}`])])));
   }
 
   writeGuarantee(/** @type {StageWords | null} */ words) {

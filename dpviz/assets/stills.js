@@ -15,10 +15,9 @@ class Stills {
   constructor(/** @type {Given["parentElement"]} */ parent) {
     this.name = "";
     /** @type {[string, Bytes][]} */ this.drawings = [];
-    this.root = make("div", "dpviz-stills");
     this.button = makeButton("", "", () => this.pack());
     this.said = make("p", "", "", { role: "status" });
-    this.root.append(this.button, this.said);
+    this.root = make("div", "dpviz-stills", [this.button, this.said]);
     parent.append(this.root);
   }
 

@@ -20,6 +20,9 @@ export type Point = readonly number[];
 /** Component c of mark i. */
 export type Reader = (i: number, c?: number) => number;
 
+/** What is inside of an element. */
+export type Parts = string | (Node | string)[];
+
 // ---- A picture, as dpviz/plots/scene.py packs it ----
 
 export type Kind = "points" | "marks" | "circles" | "arrows" | "segments" | "trails" | "heat" | "lines" | "bars" | "bands"

@@ -49,10 +49,9 @@ class Wait {
     this.data = given.data;
     this.trigger = given.setTriggerValue;
     this.loaded = 0; // time of the last update
-    this.line = make("div", "dpviz-wait", "", { role: "progressbar" });
     this.text = make("span");
     this.bar = make("i");
-    this.line.append(this.text, this.bar);
+    this.line = make("div", "dpviz-wait", [this.text, this.bar], { role: "progressbar" });
     root.append(this.line);
     this.wishes = 0; // number of what was wanted so far: a later wish replaces an earlier one
     this.isNew = false; // whether there is a picture of which the page has not been asked yet
