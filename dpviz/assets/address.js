@@ -3,8 +3,7 @@
 import { isOthers, renew, setQuery } from "./live_address.js";
 import { component } from "./component.js";
 
-/** @import { Session } from "./live_address.js" */
-/** @import { Given } from "./types.d.ts" */
+/** @import { Given, Session } from "./types.d.ts" */
 
 export default component((parent, /** @type {Given<Session>} */ first) => {
   let told = first.data;

@@ -2,11 +2,9 @@
 
 import { clamp, easeOutCubic, formatCount, isDark, mix, isStill } from "./kit.js";
 import { fitStageCanvas, roomSize } from "./stage_parts.js";
-import { make } from "./elements.js";
+import { make, tellBox } from "./elements.js";
 
-/** @import { AuditResult, AuditStep, AuditView, Drawn } from "./stages.d.ts" */
-/** @import { Box } from "./types.d.ts" */
-/** @typedef {{ x: number, y: number, radius: number }} Dot */
+/** @import { AuditResult, AuditStep, AuditView, Box, Dot, Drawn } from "./stages.d.ts" */
 
 const MAX_DOTS = 1400; // of a stack; with more runs a dot stands for several
 const GLIDE_MS = 180; // from one result's stacks to the next one's
@@ -185,11 +183,7 @@ export class Stacks {
     return `${weight} ${size}px ${getComputedStyle(this.root).fontFamily}`;
   }
 
-  /** Say where the box is in the window, for whoever measures the page from outside. */
   tellBox() {
-    if (!this.box.width || !this.root.isConnected) return;
-    const { left, top } = this.canvas.getBoundingClientRect();
-    const numbers = [left + this.box.left, top + this.box.top, this.box.width, this.box.height];
-    this.root.dataset.dpvizBox = numbers.map((each) => Math.round(10 * each) / 10).join(" ");
+    if (this.box.width && this.root.isConnected) tellBox(this.root, this.canvas, this.box);
   }
 }

@@ -10,9 +10,9 @@ import { makeButton, makeDialog, topOf, watchColors, watchSizes } from "./stage_
 import { runsPerDot, Stacks } from "./audit_stacks.js";
 import { component } from "./component.js";
 import { PromiseAxis } from "./audit_axis.js";
+import { refill } from "./row.js";
 
-/** @import { AuditData, AuditResult, AuditStep, Tone } from "./stages.d.ts" */
-/** @import { Given } from "./types.d.ts" */
+/** @import { AuditData, AuditResult, AuditStep, Given, Tone } from "./stages.d.ts" */
 
 const PHONE_PX = 700; // a narrower window has one column
 const LOW_PX = 520; // a lower one has no finding
@@ -149,17 +149,9 @@ class AuditStage {
     }
     this.listed = listed;
     this.switch.hidden = mode === null || two.length === 0;
-    this.fillSwitch(this.switch, two.map((value) => option("mode", [value, shorten(titleOf(modes, value))], mode)));
+    refill(this.switch, two.map((value) => option("mode", [value, shorten(titleOf(modes, value))], mode)));
     this.who.hidden = audience === null;
-    this.fillSwitch(this.who, audience === null ? [] : audiences.map((each) => option("audience", each, audience)));
-  }
-
-  /** Put buttons into a switch, and the focus back to where it was. @param {HTMLElement} place @param {HTMLElement[]} buttons */
-  fillSwitch(place, buttons) {
-    const root = /** @type {Document | ShadowRoot} */ (this.root.getRootNode());
-    const isFocused = place.contains(root.activeElement);
-    place.replaceChildren(...buttons);
-    if (isFocused) buttons.find((each) => each.getAttribute("aria-pressed") === "true")?.focus();
+    refill(this.who, audience === null ? [] : audiences.map((each) => option("audience", each, audience)));
   }
 
   // -- Words and numbers --

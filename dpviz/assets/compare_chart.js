@@ -2,8 +2,7 @@
 
 import { clamp, logPlaces, pathThrough, makeShape } from "./kit.js";
 
-/** @import { Card, CompareData, CompareView, Stop } from "./stages.d.ts" */
-/** @import { Pair } from "./types.d.ts" */
+/** @import { Card, CompareData, CompareView, Pair, Stop } from "./stages.d.ts" */
 
 const TICKS = [1, 1.2, 1.5, 2, 3, 5, 10, 20, 30];
 const CLOSE_PX = 19; // between two names

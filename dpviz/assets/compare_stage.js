@@ -10,12 +10,11 @@ import { between, matchPlaces, pairsOf, siteCell } from "./places.js";
 import { fitStageCanvas, makeButton, makeDialog, roomSize, scrollerOf, topOf, watchColors, watchSizes } from "./stage_parts.js";
 import { isOthers, renew, setQuery } from "./live_address.js";
 import { lookAfterPage, shrinkOnPaper } from "./live_page.js";
-import { make, setText } from "./elements.js";
+import { make, setText, tellBox } from "./elements.js";
 import { Moves } from "./moves.js";
 import { component } from "./component.js";
 
-/** @import { Card, CompareData } from "./stages.d.ts" */
-/** @import { Given, Pair } from "./types.d.ts" */
+/** @import { Card, CompareData, Given, Pair } from "./stages.d.ts" */
 
 const GLIDE_MS = 200;
 const GAP = 12; // CSS pixels between two maps
@@ -257,12 +256,8 @@ class CompareStage {
     return canvas;
   }
 
-  /** Where the boxes are on the screen, for whoever measures the page from outside. */
   measure() {
-    for (const { button, canvas } of this.cards) {
-      const { left, top, width, height } = canvas.getBoundingClientRect();
-      button.dataset.dpvizBox = [left, top, width, height].map((value) => value.toFixed(1)).join(" ");
-    }
+    for (const { button, canvas } of this.cards) tellBox(button, canvas);
   }
 
   // -- What a move changes, in one frame --

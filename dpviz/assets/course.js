@@ -6,8 +6,7 @@ import { component } from "./component.js";
 import { makeButton } from "./stage_parts.js";
 import { setQuery } from "./live_address.js";
 
-/** @import { CourseData } from "./stages.d.ts" */
-/** @import { Given } from "./types.d.ts" */
+/** @import { CourseData, Given } from "./stages.d.ts" */
 
 const KEPT = "dpviz:course"; // in the browser's storage: the names of the chapters that were answered
 

@@ -1,6 +1,6 @@
 // Elements of the live picture and the privacy slider.
 
-/** @import { Parts } from "./types.d.ts" */
+/** @import { Box, Parts } from "./types.d.ts" */
 
 /** An element with a class, text or parts, and attributes; text is only ever text.
  *  @template {keyof HTMLElementTagNameMap} Tag
@@ -21,6 +21,13 @@ export function beginAtHeading() {
   title.tabIndex = -1;
   title.focus({ preventScroll: true });
   main.scrollTo(0, 0);
+}
+
+/** Write where a box on a canvas is in the window, for whoever measures the page from outside. @param {HTMLElement} element @param {Element} canvas @param {Box} [box] */
+export function tellBox(element, canvas, box) {
+  const at = canvas.getBoundingClientRect();
+  const { left, top, width, height } = box ?? { ...at.toJSON(), left: 0, top: 0 };
+  element.dataset.dpvizBox = [at.left + left, at.top + top, width, height].map((px) => px.toFixed(1)).join(" ");
 }
 
 /** Show a text. @param {Element} element @param {string} text */

@@ -17,8 +17,7 @@ import { lockIcon } from "./live_parts.js";
 import { make } from "./elements.js";
 import { readTheme } from "./live_base.js";
 
-/** @import { PageState, PicturePart, SiteIndex, SiteOptions } from "./stages.d.ts" */
-/** @typedef {{ index: SiteIndex, base: URL, query: URLSearchParams }} FoundPage */
+/** @import { FoundPage, PageState, PicturePart, SiteIndex, SiteOptions } from "./stages.d.ts" */
 
 const scripts = [document.currentScript, ...document.scripts].map((each) => (each instanceof HTMLScriptElement ? each.src : ""));
 const HERE = scripts.find((src) => /\/(dpviz|packed)\.js(\?|$)/.test(src));

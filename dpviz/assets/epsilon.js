@@ -3,8 +3,7 @@
 import { component } from "./component.js";
 import { Slider } from "./slider.js";
 
-/** @import { SliderData } from "./stages.d.ts" */
-/** @import { Given } from "./types.d.ts" */
+/** @import { Given, SliderData } from "./stages.d.ts" */
 
 export default component((parent, /** @type {Given<SliderData>} */ first) => {
   let { setStateValue } = first;

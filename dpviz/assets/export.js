@@ -6,9 +6,7 @@ import { component } from "./component.js";
 import { readHeader } from "./live_base.js";
 import { makeButton } from "./stage_parts.js";
 
-/** @import { Exported, ImportedState } from "./stages.d.ts" */
-/** @import { Given } from "./types.d.ts" */
-/** @typedef {Uint8Array<ArrayBuffer>} Bytes */
+/** @import { Exported, Given, ImportedState, Packed } from "./stages.d.ts" */
 
 const PATIENCE_MS = 10000; // for an imported picture to be drawn, and for the page to follow one that came ahead
 const ANSWER_MS = 30000; // for a file to be made: a second click on its button before that only says so
@@ -72,7 +70,7 @@ function restore({ scene, frame, off }, key, say) {
 }
 
 class Export {
-  constructor(/** @type {Given<Bytes>["parentElement"]} */ parent, /** @type {Given<Bytes>} */ given) {
+  constructor(/** @type {Given<Packed>["parentElement"]} */ parent, /** @type {Given<Packed>} */ given) {
     this.trigger = given.setTriggerValue;
     this.asked = 0; // number of the file that is being made
     this.format = "";
@@ -84,8 +82,8 @@ class Export {
     parent.append(this.root);
   }
 
-  update(/** @type {Given<Bytes>} */ { data, setTriggerValue }) {
-    const { header: options, body } = /** @type {{ header: Exported, body: Bytes }} */ (readHeader(data));
+  update(/** @type {Given<Packed>} */ { data, setTriggerValue }) {
+    const { header: options, body } = /** @type {{ header: Exported, body: Packed }} */ (readHeader(data));
     this.trigger = setTriggerValue;
     this.picture = options.picture;
     const formats = JSON.stringify(options.formats);
@@ -115,7 +113,7 @@ class Export {
     when(() => !isAhead(picture), 50, () => this.trigger("want", { format, number, ...standing(findPicture(picture)) }));
   }
 
-  async receive(/** @type {Exported} */ { problem, name, type, raster }, /** @type {Bytes} */ body) {
+  async receive(/** @type {Exported} */ { problem, name, type, raster }, /** @type {Packed} */ body) {
     this.asked = 0;
     if (problem) {
       this.say(problem);

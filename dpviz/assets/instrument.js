@@ -16,9 +16,7 @@ import { Marks } from "./marks.js";
 import { Moves } from "./moves.js";
 import { makeButton } from "./stage_parts.js";
 
-/** @import { Band, InstrumentData } from "./stages.d.ts" */
-/** @import { Measure, Pair, StageWords } from "./types.d.ts" */
-/** @typedef {{ at: number, width: number, strip: number, first: number, second: number }} View Places of a drawing, CSS pixels */
+/** @import { Band, InstrumentData, Measure, Pair, Places, StageWords } from "./stages.d.ts" */
 
 const SWEEP = [10, 6, 3, 2, 1, 0.6, 0.4, 0.25, 0.15, 0.1, 0.1, 0.1, 0.15, 0.25, 0.4, 0.6, 1]; // ε of the first visit
 const SWEEP_MS = 230; // from one to the next
@@ -124,7 +122,7 @@ export class Instrument {
     this.thumb = makeShape("circle", { class: "thumb" });
     this.focus = makeShape("circle", { class: "focus" });
     this.input = make("input", "", "", { type: "range", min: "0", step: "1", id });
-    this.marks = new Marks(id, ({ name }) => name);
+    this.marks = new Marks(id);
     this.root = make("div", "dpviz-instrument dpviz-epsilon", [this.head, this.drawing, this.input, this.marks.root, this.marks.about]);
     parent.append(this.root);
     this.moves = new Moves(this.root, this.input, () => this.show());
@@ -306,7 +304,7 @@ export class Instrument {
     return both ? clamp(room / 2, LEAST_STRIP, MOST_STRIP) : clamp(room + sizes.gap, LEAST_STRIP, 2 * MOST_STRIP);
   }
 
-  /** Draw the odds of an attacker's guess: closed form, over all values. @param {View} view @param {StageWords} said */
+  /** Draw the odds of an attacker's guess: closed form, over all values. @param {Places} view @param {StageWords} said */
   drawRisk({ at, first: top, width, strip }, said) {
     const y = this.riskY = (/** @type {number} */ value) => top + strip - (clamp(value, COIN_ODDS, SURE_ODDS) - COIN_ODDS) / (SURE_ODDS - COIN_ODDS) * strip;
     const odds = oddsAlong(said.risk, this.data?.values ?? [], this.place);
@@ -330,7 +328,7 @@ export class Instrument {
     return marks;
   }
 
-  /** Draw a hundred attackers, those first who are right about the person under the lens. @param {View} view @param {StageWords} said @param {number} rate */
+  /** Draw a hundred attackers, those first who are right about the person under the lens. @param {Places} view @param {StageWords} said @param {number} rate */
   drawPeople({ first: top, width, strip }, { risk }, rate) {
     const { value, words } = this.sizes;
     const right = Math.round(100 * rate);
@@ -363,7 +361,7 @@ export class Instrument {
     return question.length > LONG_QUESTION ? "" : " Can be right";
   }
 
-  /** Draw what is lost: the middle of runs with its band, or the law that the public may expect. @param {View} view @param {StageWords} said */
+  /** Draw what is lost: the middle of runs with its band, or the law that the public may expect. @param {Places} view @param {StageWords} said */
   drawLoss({ at, second: top, width, strip }, { strip: scale, loss }) {
     if (!scale) return [];
     const { sizes, isPhone } = this;
@@ -415,7 +413,7 @@ export class Instrument {
     return [...marks, this.focus, this.thumb];
   }
 
-  /** Draw the two dots and the numbers at them, on top of all lines. @param {View} view */
+  /** Draw the two dots and the numbers at them, on top of all lines. @param {Places} view */
   drawDots({ at, width, first, second, strip }) {
     const { said, sizes } = this;
     /** @type {SVGElement[]} */

@@ -1,8 +1,7 @@
 // A live picture as a component of the app: its options come with the data, what is selected goes to the page, and the
 // step goes into the address where the page gives it one.
 
-/** @import { Given, Options, Packed } from "./types.d.ts" */
-/** @import { Session } from "./live_address.js" */
+/** @import { Given, Options, Packed, Session } from "./types.d.ts" */
 /** @import { Picture } from "./picture.js" */
 
 import { Timer } from "./kit.js";
@@ -30,7 +29,7 @@ class LiveComponent {
   /** @param {Given<Packed>} given */
   update({ data, setStateValue }) {
     this.setStateValue = setStateValue;
-    const { header: options, body } = readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
+    const { header: options, body } = readHeader(data);
     if (this.picture && isOthers(options, this.options)) return void renew();
     this.options = options;
     const given = { ...options, scroller: this.around("stMain"), surround: this.around("stMainBlockContainer") };

@@ -1,12 +1,12 @@
 // The page's address: the knobs of what is on screen and the step, so that a link brings it back.
 
+/** @import { Session } from "./types.d.ts" */
+
 export const TELL_MS = 400; // until a step is in the address: browsers refuse many changes in a row
 const PARAM_MS = 100; // until a second move of a slider is in the address
 const FRAME = "frame"; // of the scrubber, counted from 1
 // Whether the page on screen has an address of its own, and the write that waits.
 const state = { hasQuery: false, wrote: -Infinity, timer: 0 };
-
-/** @typedef {{session?: string, query?: string | null}} Session who answers, and the query of what is on screen; null: no address */
 
 /** Whether a new session answers, as after a restart of the server, and knows less than the address does. @param {Session} now @param {Session} before */
 export function isOthers({ session, query }, before) {

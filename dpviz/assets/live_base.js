@@ -1,6 +1,5 @@
 // The live picture: pure functions from packed bytes to numbers, colors and marks.
 
-
 /** @import { Axis, Layer, NumberArray, Packed, Reader, Role, Scene, Theme } from "./types.d.ts" */
 
 import { clamp, isDark, mix } from "./kit.js";
@@ -16,8 +15,9 @@ const TYPES = {
   uint16: Uint16Array, int16: Int16Array, uint32: Uint32Array, int32: Int32Array,
 };
 
-/** Split [4-byte length, JSON, rest] into the parsed JSON and the rest. @param {Packed} bytes */
-export function readHeader(bytes) {
+/** Split [4-byte length, JSON, rest] into the parsed JSON and the rest, which begins aligned. @param {Packed} given */
+export function readHeader(given) {
+  const bytes = given.byteOffset % 8 === 0 ? given : given.slice();
   const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   return { header, body: bytes.subarray(4 + length) };
@@ -25,7 +25,7 @@ export function readHeader(bytes) {
 
 /** Read a packed scene: its header, with every array of every layer as {data, shape}, without copying. @param {Packed} bytes @returns {Scene} */
 export function unpack(bytes) {
-  const { header, body } = readHeader(bytes.byteOffset % 8 === 0 ? bytes : bytes.slice());
+  const { header, body } = readHeader(bytes);
   for (const { arrays } of [...header.layers, ...(header.lens ? [header.lens] : [])]) {
     for (const [name, { dtype, shape, offset }] of Object.entries(arrays)) {
       const length = countOf(shape);

@@ -1,6 +1,6 @@
 // The live picture: one function per kind of mark, and a whole frame.
 
-/** @import { Layer, Look, NumberArray, Pair, Reader, Rectangle, Scale, Scene, Theme, View, Box, Kind } from "./types.d.ts" */
+/** @import { Box, Kind, Layer, Look, NumberArray, Pair, Reader, Rectangle, Scale, Scene, Theme, View } from "./types.d.ts" */
 
 import LOOK from "./look.json" with { type: "json" };
 import { contextOf, crisp, fitCanvas, line, mix, parseColor, remember } from "./kit.js";

@@ -1,7 +1,6 @@
 // The live picture: what is under the pointer, and its words.
 
-/** @import { Axis, Cell, Found, Layer, Reader, Scale, Scene, View } from "./types.d.ts" */
-/** @typedef {Pick<View, "frame" | "hidden">} Shown */
+/** @import { Axis, Cell, Found, Layer, Reader, Scale, Scene, Shown, View } from "./types.d.ts" */
 
 import { clamp, mix } from "./kit.js";
 import { groupReader, markCount, NO_GROUP, reader, STROKED, threeDigits, toData, valueText, withUnit } from "./live_base.js";

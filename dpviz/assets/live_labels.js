@@ -1,7 +1,6 @@
 // The live picture on a stage: each kind of mark is named once, where it stands; and what lies outside of the box.
 
-/** @import { Box, Label, Layer, Look, Pin, Rectangle, Scale, Scene, Side, Size, Spot, Tag, Theme, View } from "./types.d.ts" */
-/** @typedef {View & {scale: Scale, type: number}} Sight how a picture with names is seen */
+/** @import { Anchor, Box, Label, Layer, Look, Pin, Rectangle, Scale, Scene, Seen, Side, Sight, Size, Spot, Tag, Theme, View } from "./types.d.ts" */
 
 import { clamp, contextOf, formatCount, mix, remember } from "./kit.js";
 import { colorOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
@@ -68,9 +67,6 @@ function namedLayers(scene, view, bounds) {
 
 /** The layers that a frame shows. @param {Scene} scene @param {View} view */
 const shownLayers = (scene, view) => scene.layers.filter((layer) => layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
-
-/** @typedef {{x: number, y: number, reach: number}} Anchor where a mark is named: its middle and how far it reaches, pixels */
-/** @typedef {Sight & Parameters<typeof placesOf>[2]} Seen a layer's own sight */
 
 /** Where mark i is named; null where it is not drawn. @param {Layer} layer @param {Seen} look @returns {(i: number) => Anchor | null} */
 function anchorsOf(layer, look) {

@@ -6,7 +6,7 @@
 import { make } from "./elements.js";
 import { enlargement, groupsAt } from "./live_base.js";
 import { groupSymbol, legendSymbol, lockIcon } from "./live_parts.js";
-import { keepFocus, moveFocus } from "./row.js";
+import { moveFocus, refillRow } from "./row.js";
 
 const MOST_GROUPS = 24;
 const FEW_GROUPS = 8; // of more than ten clusters; the others are behind a button
@@ -40,7 +40,7 @@ export class Legend {
       const most = enlargement() > 1 ? MOST_LARGE_LINES : MOST_LINES;
       const entries = (this.unfolded ? lines : foremost(lines, most, scene.equal)).map((layer) => this.entry(layer));
       if (lines.length > most && !menu) entries.push(this.moreButton(lines.length - most));
-      keepFocus(this.layers, () => this.layers.replaceChildren(...entries));
+      refillRow(this.layers, entries);
     }
     this.showGroups(shown);
   }
@@ -106,7 +106,7 @@ export class Legend {
       return chip;
     });
     if (folds) chips.push(this.moreButton(names.length - FEW_GROUPS));
-    keepFocus(this.groups, () => this.groups.replaceChildren(...chips));
+    refillRow(this.groups, chips);
   }
 }
 

@@ -1,6 +1,6 @@
 // The live picture: box and lasso, and drawing points on it.
 
-/** @import { Drawing, Pair, PictureTools, Scale } from "./types.d.ts" */
+/** @import { Drawing, Pair, PictureTools, Scale, Sheet, Stroke, ToolName } from "./types.d.ts" */
 /** @import { Picture } from "./picture.js" */
 
 import { clamp, formatCount, Timer } from "./kit.js";
@@ -8,12 +8,8 @@ import { NO_GROUP, reader } from "./live_base.js";
 import { make } from "./elements.js";
 import { ARROWS } from "./live_hands.js";
 import { iconButton, lockIcon } from "./live_parts.js";
-import { keepFocus, moveFocus } from "./row.js";
+import { moveFocus, refillRow } from "./row.js";
 import { makeButton } from "./stage_parts.js";
-
-/** @typedef {"box" | "lasso" | "spray" | "pen" | "erase"} Name */
-/** @typedef {{number: number, xy: Pair[], classes: number[]}} Sheet points being drawn */
-/** @typedef {{at: Pair[], from?: Pair, grabbed?: number, moved?: boolean, keyed?: boolean}} Stroke what is being dragged, or set by keys */
 
 const MOST_CORNERS = 128; // of a lasso, as it travels
 const GRAB_PX = 9; // how near a press must be to a point to move it
@@ -24,7 +20,7 @@ const STROKE_PX = 3; // between two corners of a lasso
 const CLASSES = 6; // that can be drawn
 const [STEP, LEAP] = [0.015, 0.08]; // of the window, by arrow key and with shift
 const CROSS = [[1, 0], [0, 1], [-1, 0], [0, -1]];
-/** @type {Record<Name, [label: string, hint: string]>} */
+/** @type {Record<ToolName, [label: string, hint: string]>} */
 const TOOLS = {
   box: ["Select a box", "Drag a box around points. With the keyboard: arrows move, Enter sets a corner."],
   lasso: ["Select with a lasso", "Drag around points."],
@@ -33,7 +29,7 @@ const TOOLS = {
     "Click to add a point, drag a point to move it. With the keyboard: arrows move, Enter adds, M grabs and drops, Delete removes the nearest point."],
   erase: ["Erase with a lasso", "Drag around points to delete them. With the keyboard: Enter sets two corners."],
 };
-const NAMES = /** @type {Name[]} */ (Object.keys(TOOLS));
+const NAMES = /** @type {ToolName[]} */ (Object.keys(TOOLS));
 
 const sheets = /** @type {Map<string, Sheet>} */ (new Map()); // id of a drawing -> its points, newer than the page's while an edit travels
 /** @param {number} x @param {number} y @returns {Pair} */
@@ -64,7 +60,7 @@ function thinned(corners, most = MOST_CORNERS) {
 export class Tools {
   constructor(/** @type {Picture} */ picture) {
     this.picture = picture;
-    this.tool = /** @type {Name | null} */ (null); // in the hand
+    this.tool = /** @type {ToolName | null} */ (null); // in the hand
     this.region = /** @type {Pair[] | null} */ (null); // of the selection, corners in scene coordinates
     this.regionNumber = 0;
     this.stroke = /** @type {Stroke | null} */ (null);
@@ -132,7 +128,7 @@ export class Tools {
     for (const [name, button] of this.buttons) button.hidden = name === "box" || name === "lasso" ? !select : !draw;
     this.undoButton.hidden = !draw;
     this.undoButton.disabled = draw && !options.drawing?.undo && !this.isPending;
-    this.bar.hidden = !draw && (!select || Boolean(options.stage));
+    this.bar.hidden = !draw;
     this.selectors.hidden = !select;
     this.paints.hidden = !draw || !(this.tool === "pen" || this.tool === "spray");
     if (this.tool && this.buttons.get(this.tool)?.hidden) this.take(null);
@@ -145,7 +141,7 @@ export class Tools {
     const key = `${theme.name}|${this.paint}`;
     if (key === this.paintsKey) return;
     this.paintsKey = key;
-    keepFocus(this.paints, () => this.paints.replaceChildren(...Array.from({ length: CLASSES }, (_, group) => {
+    refillRow(this.paints, Array.from({ length: CLASSES }, (_, group) => {
       const label = `Class ${group + 1}`;
       const chip = makeButton("paint", "", () => {
         this.paint = group;
@@ -153,10 +149,10 @@ export class Tools {
       }, { "aria-label": label, title: label, "aria-pressed": String(group === this.paint) });
       chip.style.setProperty("--paint", theme.clusters[group]);
       return chip;
-    })));
+    }));
   }
 
-  /** Put a tool into the hand, or none. @param {Name | null} tool */
+  /** Put a tool into the hand, or none. @param {ToolName | null} tool */
   take(tool, { focus = true } = {}) {
     const { root, canvas, drawSoon } = this.picture;
     [this.tool, this.stroke, this.cross] = [tool, null, null];

@@ -22,10 +22,9 @@ export function gather(marks) {
 }
 
 export class Marks {
-  /** @param {string} id The beginning of the marks' own @param {(mark: Gathered) => Node | string} draw */
-  constructor(id, draw) {
+  /** @param {string} id The beginning of the marks' own */
+  constructor(id) {
     this.id = id;
-    this.draw = draw;
     /** @type {Gathered[]} */ this.gathered = [];
     this.given = ""; // the marks that are shown, as JSON
     this.hint = "";
@@ -48,7 +47,7 @@ export class Marks {
     if (given === this.given) return false;
     Object.assign(this, { given, gathered: gather(marks), at: 0 });
     this.root.replaceChildren(...this.gathered.map((mark, i) =>
-      make("span", "mark", [this.draw(mark)], { role: "option", id: `${this.id}-mark-${i}`, "aria-label": mark.text })));
+      make("span", "mark", mark.name, { role: "option", id: `${this.id}-mark-${i}`, "aria-label": mark.text })));
     this.root.hidden = this.about.hidden = this.gathered.length === 0;
     this.root.title = hint;
     this.root.setAttribute("aria-label", hint);

@@ -1,7 +1,7 @@
 // The live picture as a widget of a notebook: what Python sends is drawn, and the step on screen is told to Python. A
 // picture with words stands on a stage without ε, as its run has one value of it.
 
-/** @typedef {{get(name: string): unknown, set(name: string, value: unknown): void, save_changes(): void, on(event: string, run: () => void): void, off(event: string, run: () => void): void}} Model of the widget */
+/** @import { Model } from "./types.d.ts" */
 
 import { readTheme } from "./live_base.js";
 import { housed, mount } from "./picture.js";

@@ -7,7 +7,7 @@
 //
 // `packed` are the bytes of dpviz.plots.scene.pack. Options, and the events by which it tells what the reader does, are in
 // types.d.ts; events bubble and pass out of a shadow root. For a stage there are also `aspect`, width over height of the
-// public box; `Picture.margins(phone)` around it; `step(by)`, `togglePlay()`, `frame`, `playing`; `waiting(true)` while
+// public box; `Picture.margins(phone)` around it; `playButton` and `range`, which it takes up; `waiting(true)` while
 // another picture is on its way. `data-dpviz-box` on its element is where the public box is drawn: left, top, width and
 // height in the viewport, CSS pixels.
 // Colors and type come from the custom properties --dpviz-background, -text, -border, -accent and -font.
@@ -23,7 +23,7 @@ import { glideTo, hasCenters, progress, sameClusters, slotsOf } from "./live_gli
 import { turned } from "./live_turn.js";
 import { tablesOf } from "./live_table.js";
 import { icon, iconButton, tableElement } from "./live_parts.js";
-import { make, setText } from "./elements.js";
+import { make, setText, tellBox } from "./elements.js";
 import { Hands } from "./live_hands.js";
 import { Legend } from "./live_legend.js";
 import { Tools } from "./live_tools.js";
@@ -39,14 +39,12 @@ const LEGEND_PX = 190; // room a legend needs beside the picture
 const WIDEST = 1.6; // width over height of a picture that has the room
 const BESIDE_PX = 420; // width of the narrowest picture with its legend beside it
 const BELOW_PX = 8; // under the picture and its steps
-const SAID_PX = 6; // above what a tool says
 const LEAST_PX = 260; // height of a picture in a low window: then the page scrolls
 const LEAST_PLAIN_PX = 120; // the same of a plain picture, which shows one thing
 const LEGEND_BELOW_PX = 64; // most room that a picture leaves for a legend under it
 const KNOWN_PICTURES = 64;
 const KEYS = "Arrow keys step, space plays, plus and minus zoom, 0 resets the view, Escape ends isolation. Shift and arrow "
   + "keys turn a solid picture or move a zoomed one. The numbers are in the data table.";
-const stepsHeights = /** @type {Map<string | undefined, number>} */ (new Map()); // key of a live picture -> height of its steps: one that follows leaves as much
 const latestSlots = /** @type {Map<string | undefined, number[] | null>} */ (new Map()); // key of a live picture -> the colors of its clusters, for charts beside it
 const latestFrames = /** @type {Map<string | undefined, number>} */ (new Map()); // key of a live picture -> its frame, for charts that follow it
 
@@ -119,7 +117,7 @@ export class Picture {
     this.foot = make("div", "foot");
     this.side = make("div", "side");
     this.scrubber = make("div", "scrubber", "", { role: "group", "aria-label": "Steps" });
-    this.range = make("input", "", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
+    this.range = make("input", "steps", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
     this.playButton = iconButton("play", "Play", () => this.togglePlay());
     this.frameLabel = make("div", "frame-label");
     this.frameDetail = make("div", "frame-detail");
@@ -164,10 +162,9 @@ export class Picture {
       this.picture.append(tools.inspector);
       this.root.append(this.picture, this.words, this.menu, this.foot);
     } else {
-      tools.bar.prepend(tools.selectors);
       bar.append(hands.zoomers);
       this.foot.append(this.caption, this.tableButton, this.tables, this.problem);
-      this.root.append(this.title, this.picture, tools.inspector, this.side, this.scrubber, this.foot);
+      this.root.append(this.title, this.picture, this.side, this.scrubber, this.foot);
     }
   }
 
@@ -341,7 +338,7 @@ export class Picture {
     this.canvas.setAttribute("aria-label", scene.alt);
     showText(this.title, this.options.named === false ? "" : scene.title);
     showText(this.caption, scene.caption);
-    this.scrubber.hidden = !this.stepped || last < 1;
+    this.scrubber.hidden = this.playButton.hidden = this.range.hidden = !this.stepped || last < 1;
     this.range.max = String(last);
     this.root.classList.toggle("equal", scene.equal);
     this.hands.tip.hidden = true;
@@ -510,12 +507,10 @@ export class Picture {
   /** Write where the public box is drawn, in the viewport. */
   tellBox() {
     if (!this.box) return;
-    const at = this.canvas.getBoundingClientRect();
-    const { left, top, width, height } = this.box;
     const box = JSON.stringify(this.box);
     if (box !== this.boxTold) for (const [side, px] of Object.entries(this.box)) this.picture.style.setProperty(`--box-${side}`, `${px}px`);
     this.boxTold = box;
-    this.root.dataset.dpvizBox = [at.left + left, at.top + top, width, height].map((px) => px.toFixed(1)).join(" ");
+    tellBox(this.root, this.canvas, this.box);
   }
 
   /** @returns {View} */
@@ -568,16 +563,14 @@ export class Picture {
    *  legend where it stands below.
    *  @param {boolean} beside */
   fitting(beside) {
-    const { key, follow, scroller, plain, whole } = this.options; // of a whole picture all of its legend is in view
-    const { inspector } = this.tools;
+    const { scroller, plain, whole } = this.options; // of a whole picture all of its legend is in view
     const above = this.picture.getBoundingClientRect().top + (scroller?.scrollTop ?? scrollY);
     const own = this.scrubber.hidden ? 0 : this.scrubber.offsetHeight;
-    stepsHeights.set(key, own);
     const docked = parseFloat(getComputedStyle(this.root).getPropertyValue("--dpviz-docked")) || 0;
     const most = docked ? 0 : LEGEND_BELOW_PX;
     const legend = beside ? 0 : Math.min(this.side.offsetHeight, plain || whole ? Infinity : most);
-    const rest = (inspector.hidden ? 0 : inspector.offsetHeight + SAID_PX) + (whole ? this.foot.offsetHeight : 0);
-    const left = innerHeight - above - (stepsHeights.get(follow) ?? own) - legend - rest - docked - BELOW_PX;
+    const rest = whole ? this.foot.offsetHeight : 0;
+    const left = innerHeight - above - own - legend - rest - docked - BELOW_PX;
     return Math.max(plain ? LEAST_PLAIN_PX : LEAST_PX, Math.floor(left));
   }
 
@@ -640,8 +633,8 @@ export class Picture {
     for (const request of [this.drawSoon, this.schedule, this.tellBoxSoon]) request.cancel();
     this.hands.destroy();
     this.tools.destroy();
-    for (const latest of [latestFrames, latestSlots, stepsHeights]) latest.delete(this.options.key);
-    this.root.remove();
+    for (const latest of [latestFrames, latestSlots]) latest.delete(this.options.key);
+    for (const part of [this.root, this.playButton, this.range]) part.remove(); // the last two may stand on a stage
   }
 }
 

@@ -3,8 +3,7 @@
 
 import { component } from "./component.js";
 
-/** @import { Given } from "./types.d.ts" */
-/** @typedef {{ id: string, rows?: number }} Release */
+/** @import { Given, Release } from "./stages.d.ts" */
 
 const KEPT = "dpviz:ledger"; // in the browser's storage, for all tabs
 const MOST = 1000; // releases in a message

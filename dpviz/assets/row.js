@@ -10,16 +10,20 @@ function stopAt(buttons, at) {
   buttons.forEach((button, i) => { button.tabIndex = i === at ? 0 : -1; });
 }
 
-/** Rebuild a row, and give the focus back to the button that had it. @param {Element} row @param {() => void} rebuild */
-export function keepFocus(row, rebuild) {
-  const before = buttonsOf(row);
-  const { activeElement } = /** @type {Document | ShadowRoot} */ (row.getRootNode());
-  const focused = before.findIndex((button) => button === activeElement);
-  const stop = Math.max(0, before.findIndex((button) => button.tabIndex === 0));
-  rebuild();
+/** Put other parts into a place, and give the focus back to the button at the place of the one that had it. @param {Element} place @param {(Node | string)[]} parts */
+export function refill(place, parts) {
+  const { activeElement } = /** @type {Document | ShadowRoot} */ (place.getRootNode());
+  const focused = buttonsOf(place).findIndex((button) => button === activeElement);
+  place.replaceChildren(...parts);
+  if (focused >= 0) buttonsOf(place).slice(0, focused + 1).at(-1)?.focus();
+}
+
+/** Put other buttons into a row. @param {Element} row @param {Node[]} parts */
+export function refillRow(row, parts) {
+  const stop = Math.max(0, buttonsOf(row).findIndex((button) => button.tabIndex === 0));
+  refill(row, parts);
   const buttons = buttonsOf(row);
   stopAt(buttons, Math.min(stop, buttons.length - 1));
-  if (focused >= 0) buttons[Math.min(focused, buttons.length - 1)]?.focus();
 }
 
 /** Move within a row by the arrow keys. @param {KeyboardEvent} event @param {Element} row */

@@ -4,8 +4,7 @@ import { make, setText } from "./elements.js";
 import { component } from "./component.js";
 import { makeButton } from "./stage_parts.js";
 
-/** @import { Given } from "./types.d.ts" */
-/** @typedef {{ link: string, address: string, source: string, words: string }} Shared */
+/** @import { Given, Shared } from "./stages.d.ts" */
 
 const FRAME = { width: "100%", height: "640", loading: "lazy", style: "border: 0" }; // 640: all of it from 320 px width on
 

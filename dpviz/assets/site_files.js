@@ -3,10 +3,7 @@
 import { bytesOf } from "./dense.js";
 import { make } from "./elements.js";
 
-/** @import { PageState, ScenePart } from "./stages.d.ts" */
-/** @import { Packed } from "./types.d.ts" */
-/** @typedef {[text: string, size?: number]} PackedText A file as text; one that is dense has its size in bytes */
-/** @typedef {[size: number, low: number[], step: number[], sorted: boolean]} Codes */
+/** @import { Codes, Packed, PackedText, PageState, ScenePart } from "./stages.d.ts" */
 
 export const LATE = "late"; // the file of what the first picture did without
 /** @type {Map<string, PackedText>} */

@@ -12,8 +12,7 @@ import { Stage } from "./stage_view.js";
 import { Lens } from "./lens.js";
 import { Picture } from "./picture.js";
 
-/** @import { Move, SentStage } from "./stages.d.ts" */
-/** @import { Given, Packed } from "./types.d.ts" */
+/** @import { Given, Move, Packed, SentStage } from "./stages.d.ts" */
 /** @typedef {Given<Packed>} GivenBytes */
 
 Picture.Lens = Lens; // a published page has no lens, and need not carry it
@@ -22,13 +21,10 @@ const STATES = { selected: "selected", picked: "picked", region: "region", sketc
   moved: "moved", audience: "audience", count: "count", open: "open" };
 const CLICKS = new Set(["audience", "count", "open"]); // told with a number, so that each counts once
 
-/** Split the page's data. @param {Packed} data @returns {{ header: SentStage, body: Packed }} */
-const read = (data) => readHeader(data.byteOffset % 8 === 0 ? data : data.slice());
-
 class StageComponent {
   constructor(/** @type {GivenBytes["parentElement"]} */ parent, /** @type {GivenBytes} */ { data, setStateValue }) {
     this.setStateValue = setStateValue;
-    this.options = read(data).header;
+    /** @type {SentStage} */ this.options = readHeader(data).header;
     this.stage = new Stage(parent);
     this.ahead = new Ahead();
     this.bands = new Bands(this.ahead, this.stage.root);
@@ -68,7 +64,7 @@ class StageComponent {
 
   update(/** @type {GivenBytes} */ { data, setStateValue }) {
     this.setStateValue = setStateValue;
-    const { header: options, body } = read(data);
+    const { header: options, body } = readHeader(data);
     if (isOthers(options, this.options)) {
       renew();
       return;

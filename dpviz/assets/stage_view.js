@@ -15,11 +15,10 @@ import { make, setText } from "./elements.js";
 import { makeButton, topOf, watchSizes } from "./stage_parts.js";
 import { Instrument } from "./instrument.js";
 import { enlargement } from "./live_base.js";
-import { icon, iconButton } from "./live_parts.js";
 import { mount, Picture } from "./picture.js";
+import { refill } from "./row.js";
 
-/** @import { Home, StageCount, StageData, StagePicture } from "./stages.d.ts" */
-/** @import { Packed, Scene, StageWords } from "./types.d.ts" */
+/** @import { Home, Packed, Scene, StageCount, StageData, StagePicture, StageWords } from "./stages.d.ts" */
 
 const PHONE_PX = 700; // width up to which all stands below each other
 const LOW_PX = 480; // height up to which picture and bar stand beside each other
@@ -42,7 +41,7 @@ export class Stage {
     this.index = 0; // the place of the ε of what is on the screen
     /** @type {StageData} */ this.data = { pictures: [] };
     /** @type {Instrument | null} */ this.instrument = null;
-    this.isQuiet = this.isPlaying = this.swept = false;
+    this.isQuiet = this.swept = false;
     this.sizeKey = this.audienceKey = this.homeKey = this.toldLede = "";
 
     this.finding = make("p", "finding", "", { role: "heading", "aria-level": "2" });
@@ -58,19 +57,12 @@ export class Stage {
     this.guarantee = make("p", "guarantee", [this.verdict, this.promise, " ", this.mark, " ", this.why]);
     this.actions = make("p", "actions");
     this.pics = make("div", "pics");
-    this.playButton = iconButton("play", "Play", () => this.lead?.togglePlay());
-    this.playButton.classList.add("play");
-    this.steps = make("input", "steps", "", { type: "range", min: "0", step: "1", "aria-label": "Step" });
-    this.steps.addEventListener("input", () => {
-      this.lead?.pause();
-      this.lead?.go(Number(this.steps.value), { ease: false });
-    });
     this.step = make("span", "step");
     this.count = make("span", "count", "", { role: "group" });
     this.who = make("span", "who", "", { role: "radiogroup", "aria-label": "View as" });
     this.who.addEventListener("keydown", (event) => this.lookOtherwise(event));
     this.layers = make("button", "more-layers", "Layers", { type: "button" });
-    this.bar = make("div", "below", [this.playButton, this.steps, this.step, this.count, this.who, this.layers]);
+    this.bar = make("div", "below", [this.step, this.count, this.who, this.layers]);
     const head = make("div", "head", [this.finding, this.lede]);
     this.root = make("div", "dpviz-stage", [ // no landmark: a page may have several
       make("div", "left", [head, this.tool, this.numbers, this.guarantee, this.actions]),
@@ -79,7 +71,6 @@ export class Stage {
 
     this.stopped = new AbortController();
     this.root.addEventListener("dpviz:frame", () => { if (!this.isQuiet) this.write(); });
-    this.root.addEventListener("dpviz:playing", () => this.showPlaying());
     this.root.addEventListener("dpviz:band", ({ detail }) => this.instrument?.setBand(detail.index, detail.values));
     this.bar.addEventListener("keydown", (event) => this.lead?.hands.onKey(event)); // k and Escape, as on the picture
     watchSizes([this.root], () => this.layOut(), this.stopped.signal);
@@ -144,7 +135,9 @@ export class Stage {
     this.pics.append(host);
     const { phone, ...size } = this.sizeOf(this.data.pictures.length || 1);
     this.pictures.set(key, { host, picture: mount(host, packed, { ...given, phone, size }) });
-    if (this.pictures.size === 1) this.lead?.layersMenu(this.layers);
+    if (!this.lead || this.pictures.size > 1) return;
+    this.lead.layersMenu(this.layers);
+    this.bar.prepend(this.lead.playButton, this.lead.range);
   }
 
   // -- Words --
@@ -179,7 +172,7 @@ export class Stage {
     this.writeGuarantee(null);
     this.instrument?.words(null, this.index);
     this.writeNumbers(null, true);
-    this.playButton.hidden = this.steps.hidden = this.step.hidden = this.layers.hidden = true;
+    this.step.hidden = this.layers.hidden = true;
   }
 
   /** @param {string} text With **bold** words */
@@ -212,25 +205,8 @@ export class Stage {
   }
 
   showSteps(/** @type {Scene} */ { frames, scrubber }, /** @type {number} */ frame) {
-    const last = frames.length - 1;
-    const [label] = frames[frame];
-    this.playButton.hidden = this.steps.hidden = this.step.hidden = !scrubber || last < 1;
-    this.steps.max = String(last);
-    this.steps.value = String(frame);
-    this.steps.style.setProperty("--done", `${(100 * frame) / Math.max(1, last)}%`);
-    this.steps.setAttribute("aria-valuetext", label || `Step ${frame + 1} of ${frames.length}`);
-    setText(this.step, label.replace(/^\d+: /, "")); // where it is the slider shows
-    this.showPlaying();
-  }
-
-  showPlaying() {
-    const isPlaying = Boolean(this.lead?.playing);
-    if (isPlaying === this.isPlaying) return;
-    this.isPlaying = isPlaying;
-    const label = isPlaying ? "Pause" : "Play";
-    this.playButton.replaceChildren(icon(isPlaying ? "pause" : "play"));
-    this.playButton.setAttribute("aria-label", label);
-    this.playButton.title = `${label} (space)`;
+    this.step.hidden = !scrubber || frames.length < 2;
+    setText(this.step, frames[frame][0].replace(/^\d+: /, "")); // where it is the slider shows
   }
 
   // -- Controls --
@@ -307,12 +283,8 @@ export class Stage {
       made.disabled = number < low || number > high;
       return made;
     };
-    const buttons = [button("Fewer", "\u2212", value - 1), button("More", "+", value + 1)];
-    const focused = /** @type {ShadowRoot | Document} */ (this.root.getRootNode()).activeElement;
-    const sign = focused instanceof HTMLElement && this.count.contains(focused) ? focused.dataset.sign : undefined;
     this.count.setAttribute("aria-label", label);
-    this.count.replaceChildren(buttons[0], make("output", "", `${label} = ${value}`), buttons[1]);
-    if (sign) buttons.find(({ dataset }) => dataset.sign === sign)?.focus();
+    refill(this.count, [button("Fewer", "\u2212", value - 1), make("output", "", `${label} = ${value}`), button("More", "+", value + 1)]);
   }
 
   /** Move ε once by itself, on the first visit of a browser. */

@@ -2,9 +2,25 @@
 
 import type { Box, DpvizEvents, Given, Options, Packed, Pair, Size } from "./types.d.ts";
 
-
+export type * from "./types.d.ts";
 
 // ---- The slider: dpviz/ui/controls.py ----
+
+export interface SliderData {
+  key: string;
+  label: string;
+  left: string;
+  right: string;
+  help?: string;
+  values: number[];
+  texts: string[];
+  spoken: string[];
+  notes: string[];
+  index: number;
+  move: number | null;
+}
+
+// ---- The instrument ----
 
 /** A mark of a real deployment. */
 export interface Mark {
@@ -21,28 +37,13 @@ export interface Gathered {
   text: string;
 }
 
-export interface SliderData {
-  key: string;
-  label: string;
-  left: string;
-  right: string;
-  help?: string;
-  hint: string;
-  values: number[];
-  texts: string[];
-  spoken: string[];
-  notes: string[];
-  marks: Mark[];
-  index: number;
-  move: number | null;
-}
-
-// ---- The instrument ----
-
 /** Low, middle and high of what is lost. */
 export type Band = [number, number, number];
 
 export interface InstrumentData extends SliderData {
+  marks: Mark[];
+  /** What the marks are, until one is pointed at. */
+  hint: string;
   /** What the bands belong to; with another key they are forgotten. */
   bandKey?: string | null;
   bands?: (Band | null)[];
@@ -426,7 +427,7 @@ export interface PageState {
 export interface SiteIndex {
   /** Name of the state that the page opens with. */
   first?: string;
-  slider: SliderData | null;
+  slider: InstrumentData | null;
   control: { label: string; words: string[]; index: number; plays: boolean } | null;
   /** Values of the control in links. */
   stops: (string | number)[];
@@ -527,4 +528,55 @@ export interface TeacherNews extends ClassNews {
   /** How many have answered each question, and each choice of it. */
   answered: Record<string, number>;
   counts: Record<string, number[]>;
+}
+
+// ---- Parts of scripts ----
+
+/** A run, CSS pixels. */
+export interface Dot {
+  x: number;
+  y: number;
+  radius: number;
+}
+/** A page of the site, and what is asked of it. */
+export interface FoundPage {
+  index: SiteIndex;
+  base: URL;
+  query: URLSearchParams;
+}
+/** Places of a drawing, CSS pixels. */
+export interface Places {
+  at: number;
+  width: number;
+  strip: number;
+  first: number;
+  second: number;
+}
+/** A release that this browser remembers. */
+export interface Release {
+  id: string;
+  rows?: number;
+}
+/** The Share menu: dpviz/ui/export/menu.py. */
+export interface Shared {
+  link: string;
+  address: string;
+  source: string;
+  words: string;
+}
+/** A file as text; one that is dense has its size in bytes. */
+export type PackedText = [text: string, size?: number];
+export type Codes = [size: number, low: number[], step: number[], sorted: boolean];
+/** Drawings for one ZIP: dpviz/tools/teaching/page/plans.py. */
+export interface StillsData {
+  name: string;
+  words: string;
+  files: [name: string, length: number][];
+}
+/** The line about other tabs: dpviz/ui/tabs.py. */
+export interface TabsData {
+  own: boolean;
+  asks: boolean;
+  here: string;
+  there: string;
 }

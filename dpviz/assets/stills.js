@@ -7,22 +7,20 @@ import { readHeader } from "./live_base.js";
 import { makeButton } from "./stage_parts.js";
 import { zip } from "./zip.js";
 
-/** @import { Given } from "./types.d.ts" */
-/** @typedef {Uint8Array<ArrayBuffer>} Bytes */
-/** @typedef {{ name: string, words: string, files: [name: string, length: number][] }} StillsData */
+/** @import { Given, Packed, StillsData } from "./stages.d.ts" */
 
 class Stills {
   constructor(/** @type {Given["parentElement"]} */ parent) {
     this.name = "";
-    /** @type {[string, Bytes][]} */ this.drawings = [];
+    /** @type {[string, Packed][]} */ this.drawings = [];
     this.button = makeButton("", "", () => this.pack());
     this.said = make("p", "", "", { role: "status" });
     this.root = make("div", "dpviz-stills", [this.button, this.said]);
     parent.append(this.root);
   }
 
-  update(/** @type {Given<Bytes>} */ { data }) {
-    const { header: { files, name, words }, body } = /** @type {{ header: StillsData, body: Bytes }} */ (readHeader(data));
+  update(/** @type {Given<Packed>} */ { data }) {
+    const { header: { files, name, words }, body } = /** @type {{ header: StillsData, body: Packed }} */ (readHeader(data));
     setText(this.button, words);
     this.name = name;
     let at = 0;
@@ -36,7 +34,7 @@ class Stills {
     this.button.disabled = true;
     setText(this.said, "The pictures are being drawn.");
     try {
-      /** @type {[string, Bytes][]} */
+      /** @type {[string, Packed][]} */
       const files = [];
       for (const [title, drawing] of this.drawings) {
         const image = await rasterize(drawing);

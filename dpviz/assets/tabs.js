@@ -5,8 +5,7 @@ import { make, setText } from "./elements.js";
 import { component } from "./component.js";
 import { howOpened } from "./live_address.js";
 
-/** @import { Given } from "./types.d.ts" */
-/** @typedef {{ own: boolean, asks: boolean, here: string, there: string }} TabsData */
+/** @import { Given, TabsData } from "./stages.d.ts" */
 
 const CHANNEL = "dpviz:tabs";
 const me = Math.random().toString(36).slice(2); // of this tab, until it is left

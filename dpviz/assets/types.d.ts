@@ -479,3 +479,46 @@ export interface Given<Data = unknown> {
   setStateValue(name: string, value: unknown): void;
   setTriggerValue(name: string, value: unknown): void;
 }
+
+// ---- Parts of scripts ----
+
+/** Who answers, and the query of the screen; null: no address. */
+export interface Session {
+  session?: string;
+  query?: string | null;
+}
+/** The part of a view that says which layers are shown. */
+export type Shown = Pick<View, "frame" | "hidden">;
+/** How a picture with names is seen. */
+export type Sight = View & { scale: Scale; type: number };
+/** Where a mark is named: its middle and how far it reaches, pixels. */
+export interface Anchor {
+  x: number;
+  y: number;
+  reach: number;
+}
+/** How a layer with names is seen. */
+export type Seen = Sight & Pick<Look, "row" | "from" | "t" | "starts" | "glided">;
+export type ToolName = "box" | "lasso" | "spray" | "pen" | "erase";
+/** Points being drawn. */
+export interface Sheet {
+  number: number;
+  xy: Pair[];
+  classes: number[];
+}
+/** What is being dragged, or set by keys. */
+export interface Stroke {
+  at: Pair[];
+  from?: Pair;
+  grabbed?: number;
+  moved?: boolean;
+  keyed?: boolean;
+}
+/** The model of a notebook's widget. */
+export interface Model {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(event: string, run: () => void): void;
+  off(event: string, run: () => void): void;
+}

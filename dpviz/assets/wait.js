@@ -4,8 +4,7 @@
 import { component } from "./component.js";
 import { isPageBusy, make } from "./elements.js";
 
-/** @import { WaitData } from "./stages.d.ts" */
-/** @import { Given } from "./types.d.ts" */
+/** @import { Given, WaitData } from "./stages.d.ts" */
 
 const PATIENCE_MS = 2500; // without an answer
 const TRIES = 5;

@@ -40,7 +40,6 @@ class _Memory:
 _ARRIVAL = served("arrival", styles=("address",))
 _EPSILON = served("epsilon", styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
-HINT = "Triangles mark real deployments."
 DEPLOYED = "Real deployments, by their ε. They are not comparable one to one."
 LEFT, RIGHT = "noisy, private", "accurate"
 
@@ -51,20 +50,16 @@ def epsilon_slider(
     value: float,
     label: str,
     values: Sequence[float],
-    marks: Sequence[tuple[float, str, str]] = (),
     help: str = "",
     note: Sequence[str] = (),
-    hint: str = HINT,
 ) -> float:
     """Draw the slider and return the chosen value, always one of `values`.
 
     The thumb is at `value` at first. It moves to `value` when a later run passes a new value that is not simply the
-    answer given back; `set_epsilon` moves it in any case. `marks` are (value, short name, description) of real
-    deployments. `note` has one line for each value, shown at once while dragging. `hint` explains the marks until a
-    reader points at one.
+    answer given back; `set_epsilon` moves it in any case. `note` has one line for each value, shown at once while
+    dragging.
     """
-    ends = {"left": LEFT, "right": RIGHT}
-    data = _slider(st.session_state.get(key), key, value, label, values, marks=marks, note=note, hint=hint, **ends)
+    data = _slider(st.session_state.get(key), key, value, label, values, left=LEFT, right=RIGHT, note=note)
     data["help"] = help
     # The value is read after the run starts again.
     _EPSILON(data=data, key=key, on_moved_change=lambda: None)
@@ -78,13 +73,16 @@ def _slider(
     label: str,
     values: Sequence[float],
     *,
-    marks: Sequence[tuple[float, str, str]],
     left: str,
     right: str,
     note: Sequence[str],
-    hint: str,
+    marks: Sequence[tuple[float, str, str]] = (),
+    hint: str = "",
 ) -> dict[str, Any]:
-    """Return the data from which the browser draws a slider; `message` is the component's untrusted state."""
+    """Return the data from which the browser draws a slider; `message` is the component's untrusted state.
+
+    `marks` are (value, short name, description) of real deployments. `hint` explains them until a reader points at one.
+    """
     choices = tuple(float(choice) for choice in values)
     if not choices:
         raise ValueError("The slider needs at least one value.")
@@ -274,7 +272,6 @@ def log_slider(
     knob: Knob,
     *,
     note: Callable[[float], str],
-    hint: str = HINT,
 ) -> float:
     """Draw the privacy slider of a logarithmic knob; `note` puts the meaning of a value into words."""
     if hiding.hides(knob.name):
@@ -287,7 +284,6 @@ def log_slider(
         values=values,
         help=knob.help,
         note=[note(value) for value in values],
-        hint=hint,
     )
     return float(state.remember(knob, chosen))
 

@@ -11,7 +11,7 @@ from dpviz.plots.theme import DARK, LIGHT, rgb
 from tests.browser.parts_page import APP, Server, show
 
 SCRIPTS = "/dpviz-scripts/"
-NAMES = [path.stem for path in FOLDER.glob("live_*.js") if path.stem != "live_toolless"] + ["kit", "picture"]
+NAMES = [path.stem for path in FOLDER.glob("live_*.js") if path.stem != "live_toolless"] + ["kit", "marks", "picture"]
 IMPORT = f"""const live = Object.assign({{}}, ...await Promise.all(
   {NAMES}.map((name) => import(`{SCRIPTS}${{name}}.js`))));"""
 BLUE, ORANGE, RED = (rgb(LIGHT.roles[role]) for role in (Role.RELEASED, Role.NOISE, Role.VIOLATION))

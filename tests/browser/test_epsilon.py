@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from dpviz.core.privacy import attacker_odds
 from dpviz.stories.panel import attacker
 from dpviz.ui.controls import _last_mover, _Memory, _slider, nearest, spoken_value
+from tests.browser.curves_page import evaluate
 from tests.browser.parts_page import Server, show
 
 pytestmark = [pytest.mark.browser, pytest.mark.stays]
@@ -36,7 +37,6 @@ def test_arrow_keys_change_the_value_and_keep_the_focus_and_words_say_what_it_me
     assert thumb.get_attribute("aria-valuetext") == "\u03b5 20, attacker right at most 99 in 100"
     expect(slider.locator(".value")).to_have_text("20")
     expect(slider.locator(".note")).to_have_text("An attacker is right at most 99 times in 100.")
-    described(slider)
     slider.get_by_role("button", name="What is this?").click()
     expect(slider.locator(".help-text")).to_have_text("Smaller values let less about one person through.")
 
@@ -73,29 +73,34 @@ def test_a_drag_sends_values_on_the_way_and_the_last_one_and_the_page_can_move_t
     expect(slider).to_have_attribute("data-value", "5")
 
 
-def described(slider: Locator) -> None:
-    """Deployments are marked without overlap, and described as text."""
-    marks = slider.get_by_role("option")
-    assert marks.count() == 6
-    boxes = marks.evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())")
-    for i, one in enumerate(boxes):
-        for other in boxes[:i]:
-            apart_x = one["left"] >= other["right"] - 1 or other["left"] >= one["right"] - 1
-            apart_y = one["top"] >= other["bottom"] - 1 or other["top"] >= one["bottom"] - 1
-            assert apart_x or apart_y
-    strip, about = slider.get_by_role("listbox", name="Triangles mark real deployments."), slider.locator(".about")
-    # The triangles are one stop of the Tab key.
-    strip.focus()
-    expect(about).to_contain_text("Wikimedia 2023")
-    slider.page.keyboard.press("End")
-    expect(slider.get_by_role("option", selected=True)).to_have_count(1)
-    expect(about).to_contain_text("US Census 2020, 17.1: Redistricting data, persons, <b>central</b> model")
-    assert "Redistricting" in (marks.last.get_attribute("aria-label") or "")
-    marks.first.hover()
-    expect(about).to_contain_text("Wikimedia 2023")
-    root = slider.bounding_box()
-    assert root is not None
-    assert all(box["left"] >= root["x"] - 1 and box["right"] <= root["x"] + root["width"] + 1 for box in boxes)
+def test_deployments_are_one_stop_of_the_tab_key_and_described_as_text(page: Page, server: Server) -> None:
+    marks = [
+        (0, "Wikimedia 2023", "0.5", "Page views."),
+        (3, "Apple 2017", "4", "Emoji."),
+        (9, "US Census 2020", "17.1", "Redistricting data, <b>central</b> model."),
+    ]
+    evaluate(
+        page,
+        server,
+        """const marks = new live.Marks("axis");
+           document.body.replaceChildren(marks.root, marks.about);
+           marks.fill(a, "Real deployments.");
+           marks.place([50, 200, 350]);""",
+        [dict(zip(("index", "name", "value", "description"), mark, strict=True)) for mark in marks],
+    )
+    strip, about = page.get_by_role("listbox", name="Real deployments."), page.locator(".about")
+    page.keyboard.press("Tab")
+    expect(strip).to_be_focused()
+    expect(about).to_have_text("Wikimedia 2023, 0.5: Page views.")
+    page.keyboard.press("End")
+    expect(strip.get_by_role("option", selected=True)).to_have_text("US Census 2020")
+    expect(about).to_have_text("US Census 2020, 17.1: Redistricting data, <b>central</b> model.")
+    box = strip.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 195, box["y"] + box["height"] / 2)
+    expect(about).to_have_text("Apple 2017, 4: Emoji.")
+    page.mouse.move(box["x"] + 120, box["y"] + box["height"] / 2)
+    expect(about).not_to_have_text("Apple 2017, 4: Emoji.")
 
 
 @pytest.mark.parametrize(
@@ -104,8 +109,7 @@ def described(slider: Locator) -> None:
      {"moved": [1.5, 1]}, {"moved": [True, 1]}, {"moved": ["1", 1]}, {"moved": [float("nan"), 1]}, 7],
 )  # fmt: skip
 def test_nonsense_from_a_browser_counts_as_nothing(state: Any) -> None:
-    words = {"marks": (), "left": "", "right": "", "note": (), "hint": ""}
-    assert _slider(state, "hostile", 1.0, "ε", range(1, 11), **words)["move"] is None
+    assert _slider(state, "hostile", 1.0, "ε", range(1, 11), left="", right="", note=())["move"] is None
 
 
 def test_who_moved_last_decides() -> None:
@@ -145,8 +149,8 @@ def test_leave_taken_of_an_overtaken_update_leaves_the_slider_in_place(slider: L
           const { default: mount } = await import("/_stcore/bidi-components/dpviz.epsilon/epsilon.js");
           const host = document.body.appendChild(document.createElement("div"));
           const parentElement = host.attachShadow({ mode: "open" });
-          const data = { key: "again", label: "again", values: [1, 2], texts: ["1", "2"], marks: [], notes: [],
-            spoken: ["1", "2"], left: "", right: "", help: "", hint: "", index: 0, move: null };
+          const data = { key: "again", label: "again", values: [1, 2], texts: ["1", "2"], notes: [],
+            spoken: ["1", "2"], left: "", right: "", help: "", index: 0, move: null };
           const leave = mount({ parentElement, data, setStateValue() {} });
           const first = parentElement.querySelector(".dpviz-epsilon");
           leave();

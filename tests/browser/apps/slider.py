@@ -6,14 +6,6 @@ from dpviz.ui.controls import epsilon_slider, set_epsilon
 
 VALUES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 8.0, 10.0, 14.0, 17.0, 20.0)
 NOTES = [f"An attacker is right at most {min(99, 50 + round(10 * value))} times in 100." for value in VALUES]
-MARKS = (
-    (2.0, "Apple 2017", "Health types, per day and device, local model, add or remove one."),
-    (4.0, "Apple 2017", "Emoji, per day and device, local model."),
-    (8.0, "Apple 2017", "Lookup hints, per day and device, local model."),
-    (17.14, "US Census 2020", "Redistricting data, persons, <b>central</b> model, zCDP converted."),
-    (2.64, "US Census 2020", "Redistricting data, housing units."),
-    (0.5, "Wikimedia 2023", "Page views, about 300 views of a country and page, central model."),
-)
 
 
 @st.fragment
@@ -28,7 +20,6 @@ def page() -> None:
             value=start,
             label="Privacy budget \u03b5",
             values=VALUES,
-            marks=MARKS,
             note=NOTES,
             help="Smaller values let less about one person through.",
         )

@@ -132,7 +132,7 @@ def _answer(chapter: Chapter, guess: int) -> object:
     knob = chapter.control
     if chapter.plays:
         _play(knob)
-    value: object = controls.log_slider(knob, note=chapter.note, hint="") if knob.log else controls.control(knob)
+    value: object = controls.log_slider(knob, note=chapter.note) if knob.log else controls.control(knob)
     st.markdown(chapter.caption(value))
     if chapter.link and st.button(f"{chapter.leads} →", key="on-page", type="tertiary"):
         link = chapter.link(value)
