@@ -88,18 +88,14 @@ export class Stacks {
     return this.drawn;
   }
 
-  readInks() {
-    for (const name of INKS) {
-      this.probe.style.color = `var(--${name})`;
-      this.inks[name] = getComputedStyle(this.probe).color;
-    }
-    this.root.classList.toggle("dark", isDark(this.inks.page));
-  }
-
   paint(/** @type {AuditView} */ { box, full, worlds, columns, result, step, before, isPlaying, brief, unit }) {
     const context = fitStageCanvas(this.canvas, full.width, full.height);
-    this.readInks();
     const { inks } = this;
+    for (const name of INKS) {
+      this.probe.style.color = `var(--${name})`;
+      inks[name] = getComputedStyle(this.probe).color;
+    }
+    this.root.classList.toggle("dark", isDark(inks.page));
     const { left, top, width, height } = this.box = box;
     const size = brief ? 14 : Math.max(16 * unit, roomSize(this.root) - 1);
     const drawn = result && step && this.move(result, step, isPlaying);

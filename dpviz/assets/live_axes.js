@@ -47,7 +47,8 @@ export function scaleOf(scene, zoom, plot) {
  *  @param {Axis} axis @param {Pair} window @param {number} target @returns {Tick[]} */
 export function axisTicks(axis, [from, to], target, room = AXES.logRoom * target) {
   if (!axis.ticks) return [];
-  if (axis.names?.length > 0) return laneTicks(axis.names);
+  // A line under each lane, and its name in the middle, without a line.
+  if (axis.names?.length > 0) return axis.names.flatMap((text, i) => [{ at: i, text: "" }, { at: i + 0.4, text, bare: true }]);
   const ticks = axis.log ? logTicks(toAxis(axis, from), toAxis(axis, to), room) : [];
   if (axis.log && ticks.length > 1) {
     const kept = axis.whole ? ticks.filter(({ value }) => Number.isInteger(value)) : ticks;
@@ -58,11 +59,6 @@ export function axisTicks(axis, [from, to], target, room = AXES.logRoom * target
     : niceTicks(toData(axis, from), toData(axis, to), target);
   const size = Math.max(step, ...values.map(Math.abs));
   return values.map((value) => ({ at: toScene(axis, value), text: tickText(value, step, size) }));
-}
-
-/** A line under each lane, and its name in the middle, without a line. @param {string[]} names @returns {Tick[]} */
-function laneTicks(names) {
-  return names.flatMap((text, i) => [{ at: i, text: "" }, { at: i + 0.4, text, bare: true }]);
 }
 
 /** Round values that are whole numbers. @param {number} from @param {number} to @param {number} target */
@@ -97,8 +93,6 @@ function logTicks(from, to, room) {
   return ticks.length < 3 ? ticks.slice(0, 1) : ticks;
 }
 
-/** @param {Scene} scene @param {Pair} window @param {number} width */
-const xTicks = (scene, window, width) => axisTicks(scene.x, window, width / AXES.xTick, width / 42);
 /** @param {Scene} scene @param {Pair} window @param {number} height */
 const yTicks = (scene, window, height) => axisTicks(scene.y, window, Math.max(AXES.leastTicks, height / AXES.yTick), height / 26);
 
@@ -226,7 +220,7 @@ function endText(axis, at) {
 export function drawAxes(ctx, scene, scale, plot, theme) {
   const bottom = plot.top + plot.height;
   const right = plot.left + plot.width;
-  const xs = xTicks(scene, scale.window[0], plot.width);
+  const xs = axisTicks(scene.x, scale.window[0], plot.width / AXES.xTick, plot.width / 42);
   const ys = yTicks(scene, scale.window[1], plot.height);
   ctx.lineWidth = 1;
   ctx.strokeStyle = theme.grid;

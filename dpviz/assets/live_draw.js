@@ -7,7 +7,7 @@ import { contextOf, crisp, fitCanvas, line, mix, parseColor, remember } from "./
 import {
   clusterColor, colorOf, countOf, groupReader, groupSymbolOf, markCount, NO_GROUP, reader, STROKED, symbolPath,
 } from "./live_base.js";
-import { drained, drawEnsemble } from "./live_fog.js";
+import { drainOf, drawEnsemble, SHADES, shadeOf } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
 import { siteCell } from "./places.js";
 import { drawAxes, drawEnds, grownBy, isMap, plotOf, scaleOf, stageOf } from "./live_axes.js";
@@ -18,6 +18,7 @@ const FADED = 0.12; // opacity of what is not isolated
 const WALL = 1e-6; // of the box: a mark on its wall is inside
 const CACHED_POINTS = 1000; // from here on they are kept as an image
 const KEPT_IMAGES = 4; // of points and lights
+const STYLES = SHADES + 1; // of a group's points
 const DEPTHS = 64; // layers of depth that points of a solid picture are painted in, from far to near
 const CASED_ALPHA = 0.5; // of a thread: a fainter one has no casing
 const LIFTED = 1.35; // how much larger a mark is that a click would pick
@@ -130,18 +131,25 @@ function trace(path, count, scale, at) {
 
 // ---- Points ----------------------------------------------------------------------------------------------------
 
-/** Indices of points sorted by group, so that each color is set once. @param {Layer} layer @param {number} row @param {View["cache"]} cache */
-function pointOrder(layer, row, cache) {
-  const { data, shape: [rows, n] } = layer.arrays.group;
-  const key = rows === 1 ? 0 : row;
-  return remember(remember(cache.orders, layer, () => new Map()), key, () => {
-    const group = data.subarray(key * n, key * n + n);
-    const starts = new Uint32Array(257);
-    for (let i = 0; i < n; i += 1) starts[group[i] + 1] += 1;
-    for (let g = 0; g < 256; g += 1) starts[g + 1] += starts[g];
+/** The style of each point of a layer: its group, then its shade. @param {Layer} layer @param {Look} look */
+function stylesOf(layer, look) {
+  const group = rowOf(layer.arrays.group, look);
+  const drain = look.drain?.data;
+  return (/** @type {number} */ i) => group[i] * STYLES + (drain && group[i] !== NO_GROUP ? drain[i] : 0);
+}
+
+/** Indices of points sorted by style, so that each color is set once. @param {Layer} layer @param {Look} look */
+function pointOrder(layer, look) {
+  const [rows, n] = layer.arrays.group.shape;
+  const orders = remember(remember(look.cache.orders, layer, () => new Map()), look.drain, () => new Map());
+  return remember(orders, rows === 1 ? 0 : look.row, () => {
+    const style = stylesOf(layer, look);
+    const starts = new Uint32Array(256 * STYLES + 1);
+    for (let i = 0; i < n; i += 1) starts[style(i) + 1] += 1;
+    for (let s = 1; s < starts.length; s += 1) starts[s] += starts[s - 1];
     const next = starts.slice();
     const index = new Uint32Array(n);
-    for (let i = 0; i < n; i += 1) index[next[group[i]]++] = i;
+    for (let i = 0; i < n; i += 1) index[next[style(i)]++] = i;
     return { starts, index };
   });
 }
@@ -205,22 +213,23 @@ function paintPoints(ctx, layer, look, pixels = null) {
   const opacity = look.theme.points * (shaped ? 1 : OPACITIES.dot) * (layer.role === "reference" ? OPACITIES.referencePoint : 1);
   if (layer.arrays.xy_depth) return void paintDeep(ctx, layer, look, size, opacity);
   const places = placesOf(layer, "xy", { ...look, from: -1 });
-  const { starts, index } = pointOrder(layer, look.row, look.cache);
+  const { starts, index } = pointOrder(layer, look);
   const { kx, ky, window: [[x0], [, y1]] } = look.scale;
   const [left, top] = [look.scale.x(x0), look.scale.y(y1)];
   const stands = standing(layer, look);
   const snap = (/** @type {number} */ px) => Math.round(px * look.dpr) / look.dpr;
   const dot = Math.max(1, Math.round(size * look.dpr)) / look.dpr;
-  for (let group = 0; group < 256; group += 1) {
-    if (starts[group] === starts[group + 1]) continue;
-    const color = colorOf(look.theme, layer, group);
+  for (let style = 0; style + 1 < starts.length; style += 1) {
+    if (starts[style] === starts[style + 1]) continue;
+    const group = Math.floor(style / STYLES);
+    const color = shadeOf(colorOf(look.theme, layer, group), style % STYLES, look.theme);
     ctx.globalAlpha = look.alpha(group) * look.faint * opacity;
     ctx.fillStyle = color;
     const symbol = layer.role === "cluster" ? groupSymbolOf(look.theme, group) : layer.symbol;
     const image = shaped ? sprite(symbol, color, size, layer.role === "exact", look) : null;
     const side = image ? image.width / look.dpr : dot;
     const put = pixels && stamp(pixels, image, Math.round(side * look.dpr), color, ctx.globalAlpha);
-    for (let at = starts[group]; at < starts[group + 1]; at += 1) {
+    for (let at = starts[style]; at < starts[style + 1]; at += 1) {
       const i = index[at];
       if (!stands(places(i, 0), places(i, 1))) continue;
       const x = snap(left + (places(i, 0) - x0) * kx - side / 2);
@@ -261,22 +270,23 @@ function stamp(pixels, image, side, color, alpha) {
 /** Points of a solid picture: far ones first, smaller and fainter. @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look @param {number} size @param {number} opacity */
 function paintDeep(ctx, layer, look, size, opacity) {
   const n = layer.arrays.xy.shape[1];
-  const [xy, depth, group] = [rowOf(layer.arrays.xy, look), rowOf(layer.arrays.xy_depth, look), rowOf(layer.arrays.group, look)];
-  const order = new Float64Array(n); // depth, then group, then index: sorted as one number
+  const [xy, depth, style] = [rowOf(layer.arrays.xy, look), rowOf(layer.arrays.xy_depth, look), stylesOf(layer, look)];
+  const order = new Float64Array(n); // depth, then style, then index: sorted as one number
   for (let i = 0; i < n; i += 1) {
     const level = Math.min(DEPTHS - 1, Math.max(0, Math.floor(((depth[i] + 0.37) / 1.74) * DEPTHS)));
-    order[i] = (level * 256 + group[i]) * n + i;
+    order[i] = (level * 256 * STYLES + style(i)) * n + i;
   }
   order.sort();
   let last = -1;
   let side = size;
   for (const key of order) {
-    const [i, style] = [key % n, Math.floor(key / n)];
-    if (style !== last) {
-      last = style;
-      const near = Math.floor(style / 256) / (DEPTHS - 1);
-      ctx.globalAlpha = look.alpha(style % 256) * look.faint * opacity * (0.35 + 0.65 * near);
-      ctx.fillStyle = colorOf(look.theme, layer, style % 256);
+    const [i, kind] = [key % n, Math.floor(key / n)];
+    if (kind !== last) {
+      last = kind;
+      const group = Math.floor(kind / STYLES) % 256;
+      const near = Math.floor(kind / STYLES / 256) / (DEPTHS - 1);
+      ctx.globalAlpha = look.alpha(group) * look.faint * opacity * (0.35 + 0.65 * near);
+      ctx.fillStyle = shadeOf(colorOf(look.theme, layer, group), kind % STYLES, look.theme);
       side = size * (0.6 + 0.6 * near);
     }
     ctx.fillRect(look.scale.x(xy[2 * i]) - side / 2, look.scale.y(xy[2 * i + 1]) - side / 2, side, side);
@@ -471,8 +481,9 @@ const DRAW = {
     let image;
     if (look.starts) image = imagePoints(cache.gliding ??= document.createElement("canvas"), layer, look); // nobody sees it twice
     else {
-      const [places, groups] = [xy, group].map((array) => checksum(array, array.shape[0] === 1 ? 0 : look.row));
-      const key = JSON.stringify([places, groups, look.scale.window, width, height, dpr, isolated, faint, theme.name, theme.slots,
+      const arrays = look.drain ? [xy, group, look.drain] : [xy, group];
+      const sums = arrays.map((array) => checksum(array, array.shape[0] === 1 ? 0 : look.row));
+      const key = JSON.stringify([sums, look.scale.window, width, height, dpr, isolated, faint, theme.name, theme.slots,
         theme.round, layer.role, layer.hue, layer.symbol, layer.size]);
       image = keptImage(cache, key, (canvas) => imagePoints(canvas, layer, look));
     }
@@ -766,8 +777,8 @@ export function drawScene(ctx, scene, view) {
     const there = (/** @type {number} */ i) => own.there(i) * opacity(i);
     const alpha = (/** @type {number} */ group) => alphaOf(layer, group, view);
     ctx.save();
-    const [seen, look] = drained(scene, layer, { ...view, scale, ends, ...own, alpha, there });
-    DRAW[layer.kind]?.(ctx, seen, look, plot);
+    const drain = drainOf(scene, layer, view);
+    DRAW[layer.kind]?.(ctx, layer, { ...view, scale, ends, ...own, alpha, there, drain }, plot);
     ctx.restore();
   };
   for (const layer of drawOrder(scene.layers)) {

@@ -1,14 +1,14 @@
 // The live picture: uncertainty, as a cloud of dots, as fog, and in the colors of records that may belong elsewhere.
 
-/** @import { Box, Drained, Layer, Look, Rectangle, Scene, Theme, View } from "./types.d.ts" */
+/** @import { Box, Layer, Look, Rectangle, Scene, Theme, View } from "./types.d.ts" */
 
 import LOOK from "./look.json" with { type: "json" };
 import { clamp, contextOf, mix, parseColor, remember, write } from "./kit.js";
-import { clusterColor, colorOf, GROUP_SYMBOLS, groupSymbolOf, NO_GROUP, reader } from "./live_base.js";
+import { colorOf, reader } from "./live_base.js";
 import { placed } from "./live_glide.js";
 import { eachBorder } from "./places.js";
 
-const SHADES = LOOK.shades; // from a record's full color, 0, to gray
+export const SHADES = LOOK.shades; // from a record's full color, 0, to gray
 const HAZE = LOOK.haze;
 const DOT_HALO = { px: 1.1, alpha: 0.45 }; // around a dot, in the box's color: so it is seen among records
 const NAMED_PX = 13; // a cloud that is narrower is covered by its center, and has no name
@@ -187,57 +187,19 @@ function paintFog(canvas, layer, look, color) {
 
 // ---- Records ---------------------------------------------------------------------------------------------------
 
-/** A layer and how it looks; of records that an ensemble drains, each cluster's color in shades, as groups of their own:
- *  so images, symbols and the order of points stay those of groups.
- *  @param {Scene} scene @param {Layer} layer @param {Look} look @returns {[Layer, Look]} */
-export function drained(scene, layer, look) {
-  if (layer.kind !== "points") return [layer, look];
-  const ensemble = scene.layers.find(({ kind, name, rows, arrays }) => kind === "ensemble" && arrays.drain
-    && rows[look.frame] >= 0 && !look.hidden.has(name) && arrays.drain.shape[1] === layer.arrays.xy.shape[1]);
-  if (!ensemble || spares()) return [layer, look];
-  look.cache.drained ??= new WeakMap();
-  let made = look.cache.drained.get(layer);
-  if (made?.ensemble !== ensemble || made.row !== look.row) {
-    made = { ensemble, row: look.row, shaded: shadedGroups(layer, ensemble.arrays.drain.data, look.row) };
-    look.cache.drained.set(layer, made);
-  }
-  if (!made.shaded) return [layer, look];
-  const { stride, levels } = made.shaded;
-  const alpha = (/** @type {number} */ group) => look.alpha(group === NO_GROUP ? group : group % stride);
-  return [made.shaded.layer, { ...look, alpha, theme: shadedTheme(look, layer.hue ?? 0, stride, levels) }];
+/** How much of its color each record of a layer loses, from 0 to `SHADES`; null where no ensemble drains them.
+ *  @param {Scene} scene @param {Layer} layer @param {Pick<View, "frame" | "hidden">} view */
+export function drainOf({ layers }, { kind, role, arrays: { xy } }, view) {
+  if (kind !== "points" || role !== "cluster" || spares()) return null;
+  const ensemble = layers.find((each) => each.kind === "ensemble" && each.arrays.drain?.shape[1] === xy.shape[1]
+    && each.rows[view.frame] >= 0 && !view.hidden.has(each.name));
+  return ensemble?.arrays.drain ?? null;
 }
 
-/** The layer with groups that are a cluster and a shade; null where there are too many clusters for that. @param {Layer} layer @param {Layer["arrays"][""]["data"]} drain @param {number} row @returns {Drained["shaded"]} */
-function shadedGroups(layer, drain, row) {
-  const array = layer.arrays.group;
-  const n = drain.length;
-  const start = array.shape[0] === 1 ? 0 : row * n;
-  const group = Uint8Array.from(array.data.subarray(start, start + n));
-  const stride = 1 + group.reduce((largest, own) => (own === NO_GROUP ? largest : Math.max(largest, own)), 0);
-  const levels = Math.min(SHADES, Math.floor(NO_GROUP / stride) - 1);
-  if (levels < 1) return null;
-  const data = group.map((own, i) => (own === NO_GROUP ? own : own + stride * Math.round((drain[i] / SHADES) * levels)));
-  return { stride, levels, layer: { ...layer, hue: 0, arrays: { ...layer.arrays, group: { data, shape: [1, n] } } } };
-}
-
-/** A theme whose slots are those of the shades: of each its own color, and its cluster's symbol. @param {Look} look @param {number} hue @param {number} stride @param {number} levels */
-function shadedTheme({ theme, cache }, hue, stride, levels) {
-  const key = [theme.name, theme.slots, hue, stride, levels].join();
-  if (cache.shades?.key === key) return cache.shades.theme;
-  const gray = parseColor(theme.drained) ?? [];
-  const clusters = /** @type {string[]} */ ([]);
-  const slots = /** @type {number[]} */ ([]);
-  for (let level = 0; level <= levels; level += 1) {
-    for (let own = 0; own < stride; own += 1) {
-      const symbols = GROUP_SYMBOLS.length;
-      const slot = symbols * slots.length + GROUP_SYMBOLS.indexOf(groupSymbolOf(theme, own));
-      const color = parseColor(clusterColor(theme, own + hue)) ?? [];
-      const mixed = color.map((from, c) => Math.round(mix(from, gray[c], level / levels)).toString(16).padStart(2, "0"));
-      clusters[slot] = `#${mixed.join("")}`;
-      slots.push(slot);
-    }
-  }
-  clusters.length = GROUP_SYMBOLS.length * slots.length;
-  cache.shades = { key, theme: { ...theme, clusters, slots } };
-  return cache.shades.theme;
+/** A color in a shade, from its own, 0, to gray. @param {string} color @param {number} shade @param {Theme} theme */
+export function shadeOf(color, shade, theme) {
+  const gray = parseColor(theme.drained);
+  if (shade === 0 || !gray) return color;
+  const mixed = (parseColor(color) ?? gray).map((from, c) => Math.round(mix(from, gray[c], shade / SHADES)));
+  return `#${mixed.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }

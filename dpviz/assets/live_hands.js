@@ -49,7 +49,12 @@ export class Hands {
   listen() {
     const { picture, picture: { canvas, listen: on } } = this;
     on(picture.root, "keydown", (event) => this.onKey(event));
-    on(canvas, "wheel", (event) => this.onWheel(event), { passive: false });
+    on(canvas, "wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return; // Ctrl is what a pinch on a touchpad sends; without it the page scrolls
+      event.preventDefault();
+      const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
+      this.zoomBy(Math.exp(-clamp(pixels, -200, 200) * WHEEL), ...this.position(event));
+    }, { passive: false });
     on(canvas, "dblclick", () => { if (!picture.tools.tool) this.setZoom(HOME); });
     on(canvas, "pointerdown", (event) => {
       if (event.button !== 0) return;
@@ -175,14 +180,6 @@ export class Hands {
   }
 
   // -- Zoom and turn --
-
-  /** Zoom by the wheel with Ctrl held, which is what a pinch on a touchpad sends; without it the page scrolls. @param {WheelEvent} event */
-  onWheel(event) {
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
-    this.zoomBy(Math.exp(-clamp(pixels, -200, 200) * WHEEL), ...this.position(event));
-  }
 
   /** Zoom so that the scene stays put under a pixel (the middle, unless told). @param {number} factor @param {number} [px] @param {number} [py] */
   zoomBy(factor, px, py) {

@@ -61,15 +61,13 @@ export function hit(scene, view, scale, px, py, { clusters = false } = {}) {
   }
   const [top, beneath] = inFront(covering);
   if (!top && !clusters) best = nearer(best, nearestCurve(visible, view, scale, px, py, HOVER_PX));
-  const found = top ?? best ?? areaAround(visible, view, scale, px, py, clusters);
+  const around = () => aroundPixel(visible, view, scale, px, py, clusters) ?? bandAround(visible, view, scale, px, py)
+    ?? (clusters ? null : cellAround(visible, view, scale, px, py));
+  const found = top ?? best ?? around();
   if (found) found.group = groupReader(found.layer, found.row)(found.i);
   if (found && top && beneath) found.beneath = beneath;
   return found;
 }
-
-/** The circle, band or cell around a pixel. @param {Layer[]} layers @param {Shown} view @param {Scale} scale @param {number} px @param {number} py @param {boolean} within */
-const areaAround = (layers, view, scale, px, py, within) => aroundPixel(layers, view, scale, px, py, within)
-  ?? bandAround(layers, view, scale, px, py) ?? (within ? null : cellAround(layers, view, scale, px, py));
 
 /** The first two, in front, of what is drawn at a pixel. A ring or a cross hides nothing: the disc it lies on comes first. @param {Found[]} covering @returns {(Found | null)[]} */
 function inFront(covering) {
@@ -201,21 +199,17 @@ export function bandAt(edge, count, x) {
 function cellAround(layers, view, scale, px, py) {
   for (const layer of layers.filter(({ kind }) => kind === "grid").reverse()) {
     const row = layer.rows[view.frame];
+    const rect = reader(layer.arrays.rect, row);
+    const [, , rows, columns] = layer.arrays.value.shape;
     for (let i = 0; i < markCount(layer); i += 1) {
-      const cell = cellAt(layer, row, i, scale.left(px), scale.up(py));
-      if (cell && cell.value > 0) return { layer, row, i, x: (cell.x0 + cell.x1) / 2, y: (cell.y0 + cell.y1) / 2, distance: Infinity, cell };
+      const across = Math.floor(((scale.left(px) - rect(i, 0)) / (rect(i, 2) - rect(i, 0))) * columns);
+      const up = Math.floor(((scale.up(py) - rect(i, 1)) / (rect(i, 3) - rect(i, 1))) * rows);
+      if (!(across >= 0 && across < columns && up >= 0 && up < rows)) continue;
+      const cell = cellOf(layer, row, i, up * columns + across);
+      if (cell.value > 0) return { layer, row, i, x: (cell.x0 + cell.x1) / 2, y: (cell.y0 + cell.y1) / 2, distance: Infinity, cell };
     }
   }
   return null;
-}
-
-/** @param {Layer} layer @param {number} row @param {number} i @param {number} x @param {number} y */
-function cellAt(layer, row, i, x, y) {
-  const rect = reader(layer.arrays.rect, row);
-  const [, , rows, columns] = layer.arrays.value.shape;
-  const across = Math.floor(((x - rect(i, 0)) / (rect(i, 2) - rect(i, 0))) * columns);
-  const up = Math.floor(((y - rect(i, 1)) / (rect(i, 3) - rect(i, 1))) * rows);
-  return across >= 0 && across < columns && up >= 0 && up < rows ? cellOf(layer, row, i, up * columns + across) : null;
 }
 
 /** Cell number `at` of grid i, counted along x from low y: its rectangle and value. @param {Layer} layer @param {number} row @param {number} i @param {number} at @returns {Cell} */

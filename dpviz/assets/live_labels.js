@@ -311,20 +311,17 @@ export function drawLabels(ctx, scene, view, { scale, box, taken: others }) {
     const [left, top] = rectOf(at, side, { width: tag.wide, height: type });
     const group = groupReader(layer, layer.rows[view.frame])(i);
     ctx.globalAlpha = way.faint * way.there(i) * (alphaOf(layer, group, view) < 1 ? 0.4 : 1);
-    if (layer.kind === "points") ringed(ctx, at, inkOf(layer, view.theme), view.theme);
+    if (layer.kind === "points") { // a ring around the one point of many that is named
+      ctx.beginPath();
+      ctx.arc(at.x, at.y, at.reach, 0, 2 * Math.PI);
+      for (const [ink, width] of /** @type {const} */ ([[view.theme.background, 4], [inkOf(layer, view.theme), 1.5]])) {
+        [ctx.strokeStyle, ctx.lineWidth] = [ink, width];
+        ctx.stroke();
+      }
+    }
     drawTag(ctx, tag, left, top, view);
   }
   ctx.globalAlpha = 1;
-}
-
-/** A ring around the one point of many that is named. @param {CanvasRenderingContext2D} ctx @param {Anchor} anchor @param {string} color @param {Theme} theme */
-function ringed(ctx, { x, y, reach }, color, theme) {
-  ctx.beginPath();
-  ctx.arc(x, y, reach, 0, 2 * Math.PI);
-  for (const [ink, width] of /** @type {const} */ ([[theme.background, 4], [color, 1.5]])) {
-    [ctx.strokeStyle, ctx.lineWidth] = [ink, width];
-    ctx.stroke();
-  }
 }
 
 /** @param {number} px @param {View} view */

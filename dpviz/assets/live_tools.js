@@ -50,12 +50,6 @@ export function holds(polygon, x, y) {
   return held;
 }
 
-/** At most so many corners, evenly taken. @param {Pair[]} corners */
-function thinned(corners, most = MOST_CORNERS) {
-  if (corners.length <= most) return corners;
-  return Array.from({ length: most }, (_, i) => corners[Math.floor((i * corners.length) / most)]);
-}
-
 /** @implements {PictureTools} */
 export class Tools {
   constructor(/** @type {Picture} */ picture) {
@@ -222,7 +216,7 @@ export class Tools {
     else if (tool === "spray" || (tool === "pen" && stroke.moved)) this.send();
     else if (tool === "erase") this.erase(stroke.at);
     else if (tool === "box" && stroke.at.length > 1) this.choose(boxOf(stroke.at));
-    else if (tool === "lasso" && stroke.at.length > 2) this.choose(thinned(stroke.at));
+    else if (tool === "lasso" && stroke.at.length > 2) this.choose(stroke.at);
     else if (tool !== "pen") this.clearRegion();
   }
 
@@ -248,7 +242,9 @@ export class Tools {
 
   choose(/** @type {Pair[]} */ region) {
     const { picture, points: layer } = this;
-    this.region = region.map(([x, y]) => rounded(x, y));
+    const step = Math.max(1, region.length / MOST_CORNERS);
+    const corners = Array.from({ length: Math.min(region.length, MOST_CORNERS) }, (_, i) => region[Math.floor(i * step)]);
+    this.region = corners.map(([x, y]) => rounded(x, y));
     this.regionNumber = Date.now();
     const xy = layer ? reader(layer.arrays.xy, layer.rows[picture.frame]) : () => 0;
     const n = layer?.arrays.xy.shape[1] ?? 0;

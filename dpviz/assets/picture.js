@@ -51,7 +51,7 @@ const latestFrames = /** @type {Map<string | undefined, number>} */ (new Map());
 /** @type {Scene["x"]} */
 const NO_AXIS = { label: "", unit: "", view: [0, 1], values: [0, 1], ticks: false, log: false, whole: false, names: [], ends: null };
 /** @type {Scene} before there is one */
-const NO_SCENE = { title: "", alt: "", caption: "", hash: "", x: NO_AXIS, y: NO_AXIS, layers: [], frames: [["", ""]], start_frame: 0,
+export const NO_SCENE = { title: "", alt: "", caption: "", hash: "", x: NO_AXIS, y: NO_AXIS, layers: [], frames: [["", ""]], start_frame: 0,
   equal: false, scrubber: false, group_names: [], pace: 0, solid: null };
 
 export class Picture {
@@ -174,7 +174,12 @@ export class Picture {
       this.pause();
       this.go(Number(this.range.value), { ease: false });
     });
-    on(this.tableButton, "click", () => this.toggleTable());
+    on(this.tableButton, "click", () => {
+      this.tables.hidden = !this.tables.hidden;
+      this.tableButton.setAttribute("aria-expanded", String(!this.tables.hidden));
+      if (this.tables.hidden) this.tables.replaceChildren();
+      else this.buildTables();
+    });
     on(document, "dpviz:frame", ({ detail }) => {
       if (this.options.follow && detail?.key === this.options.follow) this.follow(detail.frame, detail.ease);
     });
@@ -530,7 +535,12 @@ export class Picture {
     this.room = room;
     const { fits, whole, stage, height: wanted = 0 } = this.options;
     const { equal } = this.scene;
-    if (stage) return void this.layOutStage(room);
+    if (stage) {
+      const { left, top, right, bottom } = Picture.margins(this.options.phone);
+      this.large = enlargement(); // other pictures grow as a whole
+      // Without a size, the box is as wide as there is room.
+      return void this.setSize(this.options.size ?? { width: room, height: Math.round((room - left - right) / this.aspect) + top + bottom });
+    }
     this.enlarged = enlargement();
     const space = room / this.enlarged;
     const beside = Boolean(fits || equal) && space >= (fits ? BESIDE_PX : wanted) + LEGEND_PX;
@@ -543,13 +553,6 @@ export class Picture {
     this.setSize({ width: beside ? Math.min(space - LEGEND_PX, Math.round(height * widest)) : space,
       height: Math.round(Math.min(height, highest)) });
     this.side.style.maxHeight = whole && fits && beside ? `${this.height * this.enlarged}px` : "";
-  }
-
-  /** The size that the stage gives; without one the box is as wide as there is room. @param {number} room */
-  layOutStage(room) {
-    const { left, top, right, bottom } = Picture.margins(this.options.phone);
-    this.large = enlargement(); // other pictures grow as a whole
-    this.setSize(this.options.size ?? { width: room, height: Math.round((room - left - right) / this.aspect) + top + bottom });
   }
 
   /** @param {Size} size */
@@ -592,13 +595,6 @@ export class Picture {
     this.legend.show();
     if (!this.tables.hidden) this.buildTables();
     this.draw();
-  }
-
-  toggleTable() {
-    this.tables.hidden = !this.tables.hidden;
-    this.tableButton.setAttribute("aria-expanded", String(!this.tables.hidden));
-    if (this.tables.hidden) this.tables.replaceChildren();
-    else this.buildTables();
   }
 
   buildTables() {

@@ -38,11 +38,6 @@ class Copied {
   }
 }
 
-/** The code of a frame that shows an address. @param {string} address */
-function frameOf(address) {
-  return make("iframe", "", "", { src: address, title: document.title.replace(/ · dpviz$/, ""), ...FRAME }).outerHTML;
-}
-
 export default component((parent) => {
   const root = make("div", "dpviz-share");
   const link = new Copied(root, "Link to this picture", "link");
@@ -57,7 +52,9 @@ export default component((parent) => {
       const isOld = data.address !== location.search; // of another screen, or without the step, which the browser alone knows
       if (isOld) setStateValue("address", location.search);
       link.show(isOld ? "" : new URL(data.link, location.href).href);
-      code.show(isOld || !data.source ? "" : frameOf(new URL(data.source, location.href).href));
+      const src = new URL(data.source, location.href).href;
+      const frame = make("iframe", "", "", { src, title: document.title.replace(/ · dpviz$/, ""), ...FRAME });
+      code.show(isOld || !data.source ? "" : frame.outerHTML);
       setText(words, data.words);
     },
     destroy: () => root.remove(),

@@ -15,7 +15,7 @@ import { make, setText } from "./elements.js";
 import { makeButton, topOf, watchSizes } from "./stage_parts.js";
 import { Instrument } from "./instrument.js";
 import { enlargement } from "./live_base.js";
-import { mount, Picture } from "./picture.js";
+import { mount, NO_SCENE, Picture } from "./picture.js";
 import { refill } from "./row.js";
 
 /** @import { Home, Packed, Scene, StageCount, StageData, StagePicture, StageWords } from "./stages.d.ts" */
@@ -34,6 +34,7 @@ const LEAST_BAR_PX = 480; // width of a box from which the bar below it fits in 
 const BETWEEN_PX = 16; // two pictures
 const SWEEP_AFTER_MS = 900;
 const VISITED = "dpviz-swept"; // in the browser's memory
+const NO_PICTURE = { scene: NO_SCENE, frame: 0, rate: undefined };
 
 export class Stage {
   constructor(/** @type {Element | ShadowRoot} */ parent) {
@@ -42,7 +43,8 @@ export class Stage {
     /** @type {StageData} */ this.data = { pictures: [] };
     /** @type {Instrument | null} */ this.instrument = null;
     this.isQuiet = this.swept = false;
-    this.sizeKey = this.audienceKey = this.homeKey = this.toldLede = "";
+    this.sizeKey = this.homeKey = this.toldLede = "";
+    /** @type {string | undefined} */ this.audienceKey = "";
 
     this.finding = make("p", "finding", "", { role: "heading", "aria-level": "2" });
     this.lede = make("p", "lede");
@@ -60,7 +62,6 @@ export class Stage {
     this.step = make("span", "step");
     this.count = make("span", "count", "", { role: "group" });
     this.who = make("span", "who", "", { role: "radiogroup", "aria-label": "View as" });
-    this.who.addEventListener("keydown", (event) => this.lookOtherwise(event));
     this.layers = make("button", "more-layers", "Layers", { type: "button" });
     this.bar = make("div", "below", [this.step, this.count, this.who, this.layers]);
     const head = make("div", "head", [this.finding, this.lede]);
@@ -142,37 +143,23 @@ export class Stage {
 
   // -- Words --
 
-  /** Write the words of the picture on the screen: at its end the finding, before it the step. */
+  /** Write the words of the picture on the screen: at its end the finding, before it the step; nothing without a picture. */
   write() {
-    const { data: { home }, lead } = this;
-    const scene = lead?.scene;
-    if (!lead || !scene) {
-      this.writeNothing();
-      return;
-    }
-    const words = scene.stage ?? null;
-    const isEnd = lead.frame === scene.start_frame || scene.frames.length < 2;
-    const [label, detail] = scene.frames[lead.frame];
-    const finding = words?.finding ?? "";
+    const { home } = this.data;
+    const { frame, rate, scene } = this.lead ?? NO_PICTURE;
+    const { frames, scrubber, start_frame: end, stage: words = null } = scene;
+    const isEnd = frame === end || frames.length < 2;
+    const [label, detail] = frames[frame];
+    const { finding = "", lede = "" } = words ?? {};
     setText(this.finding, home?.question ?? (isEnd ? finding : detail || label));
-    this.writeLede((home ? finding : words?.lede) ?? "");
+    this.writeLede(home ? finding : lede);
     this.writeGuarantee(home ? null : words);
-    this.instrument?.words(words, this.index, isEnd, lead.rate);
+    this.instrument?.words(words, this.index, isEnd, rate);
     this.writeNumbers(words, isEnd);
-    this.layers.hidden = false;
-    this.showSteps(scene, lead.frame);
+    this.layers.hidden = scene === NO_SCENE;
+    this.step.hidden = !scrubber || frames.length < 2;
+    setText(this.step, label.replace(/^\d+: /, "")); // where it is the slider shows
     if (isEnd) tell(this.root, "finding", { text: finding, who: this.data.audience?.value ?? "" });
-  }
-
-  /** Without a picture there are no words, and ε can be moved. */
-  writeNothing() {
-    setText(this.finding, this.data.home?.question ?? "");
-    tell(this.root, "finding", { text: "", who: "" });
-    this.writeLede("");
-    this.writeGuarantee(null);
-    this.instrument?.words(null, this.index);
-    this.writeNumbers(null, true);
-    this.step.hidden = this.layers.hidden = true;
   }
 
   /** @param {string} text With **bold** words */
@@ -204,11 +191,6 @@ export class Stage {
     this.guarantee.hidden = !text;
   }
 
-  showSteps(/** @type {Scene} */ { frames, scrubber }, /** @type {number} */ frame) {
-    this.step.hidden = !scrubber || frames.length < 2;
-    setText(this.step, frames[frame][0].replace(/^\d+: /, "")); // where it is the slider shows
-  }
-
   // -- Controls --
 
   showInstrument() {
@@ -221,38 +203,17 @@ export class Stage {
 
   showAudience() {
     const { audience } = this.data;
-    const key = JSON.stringify(audience ?? null);
-    if (key === this.audienceKey) return;
+    const key = JSON.stringify(audience?.choices);
+    if (key !== this.audienceKey) {
+      this.who.replaceChildren(...(audience?.choices ?? []).map(([value, words]) => {
+        const input = make("input", "", "", { type: "radio", name: "audience", value });
+        input.addEventListener("change", () => tell(this.root, "audience", value)); // the page brings the picture
+        return make("label", "", [words, input]);
+      }));
+    }
     this.audienceKey = key;
     this.who.hidden = !audience;
-    this.who.replaceChildren(...(audience?.choices ?? []).map(([name, words]) =>
-      makeButton("", words, () => this.look(name), { role: "radio", "data-name": name })));
-    this.checkAudience(audience?.value ?? "");
-  }
-
-  /** Look as the other reader. @param {KeyboardEvent} event */
-  lookOtherwise(event) {
-    if (!event.key.startsWith("Arrow")) return;
-    /** @type {HTMLElement | null} */
-    const other = this.who.querySelector('[aria-checked="false"]');
-    event.preventDefault();
-    event.stopPropagation();
-    other?.focus();
-    other?.click();
-  }
-
-  /** Look as somebody else: the page brings the picture. @param {string} name */
-  look(name) {
-    this.checkAudience(name);
-    tell(this.root, "audience", name);
-  }
-
-  checkAudience(/** @type {string} */ chosen) {
-    for (const button of this.who.querySelectorAll("button")) {
-      const isChosen = button.dataset.name === chosen;
-      button.setAttribute("aria-checked", String(isChosen));
-      button.tabIndex = isChosen ? 0 : -1;
-    }
+    for (const input of this.who.querySelectorAll("input")) input.checked = input.value === audience?.value;
   }
 
   /** Show the home page's ways to begin. @param {Home | null} home */

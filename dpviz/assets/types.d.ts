@@ -337,7 +337,7 @@ export interface Pin {
 
 /** What is kept from one frame to the next. */
 export interface Cache {
-  orders: WeakMap<Layer, Map<number, { starts: Uint32Array; index: Uint32Array }>>;
+  orders: WeakMap<Layer, Map<NumberArray | null, Map<number, { starts: Uint32Array; index: Uint32Array }>>>;
   heats: WeakMap<Layer, Map<string, HTMLCanvasElement>>;
   points: Map<string, HTMLCanvasElement>;
   sprites: Map<string, HTMLCanvasElement>;
@@ -345,20 +345,11 @@ export interface Cache {
   pixels?: ImageData;
   paths?: WeakMap<Layer, { key: string; paths: Path2D[] }>;
   mists?: Map<string, { canvas: HTMLCanvasElement; layer?: Layer; next?: Layer; key?: string }>;
-  drained?: WeakMap<Layer, Drained>;
-  shades?: { key: string; theme: Theme };
   spots?: Map<string, Spot>;
   labels?: { key: string; placed: Label[] };
   tags?: Map<string, Tag>;
   pins?: WeakMap<Layer, { row: number; pins: Pin[] }>;
 }
-/** Records that lose their color: the layer with a group for each cluster and shade; none: too many clusters. */
-export interface Drained {
-  ensemble: Layer;
-  row: number;
-  shaded: { layer: Layer; stride: number; levels: number } | null;
-}
-
 /** How a picture is seen now. */
 export interface View extends Size {
   frame: number;
@@ -389,6 +380,8 @@ export interface Look extends View {
   row: number;
   faint: number;
   starts: Record<string, Float64Array> | null;
+  /** How much of its color each record loses. */
+  drain: NumberArray | null;
   /** How visible mark i is: by its own opacity, by the pointer, and while it comes or goes. */
   there(i: number): number;
   /** How visible marks of a cluster are. */

@@ -281,7 +281,7 @@ def past_the_menu(page: Page, picture: Locator) -> None:
     page.wait_for_function("() => window.said.length > 0", timeout=SLOW)
     # The public does not hear the curator's sentence.
     assert page.evaluate("window.said[0]") == ""
-    expect(page.get_by_role("radio", name="Everyone")).to_have_attribute("aria-checked", "true")
+    expect(page.get_by_role("radio", name="Everyone")).to_be_checked()
     page.get_by_role("radio", name="Curator").click()
     page.get_by_role("slider", name="ε").first.focus()
     # The skip link past the menu, and the slider.
@@ -351,8 +351,8 @@ def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -
     assert drawn_pixels(slider) > 2 * width, "the track is not drawn"
     assert drawn_pixels(lock) > 20, "the lock is not drawn"
     chosen = page.get_by_role("radiogroup", name="View as").get_by_role("radio")
-    grounds = {each.get_attribute("aria-checked"): darkness(each) for each in chosen.all()}
-    assert grounds["true"] > 0.5 > grounds["false"], f"the chosen option looks like the other: {grounds}"
+    grounds = {each.is_checked(): darkness(each) for each in chosen.all()}
+    assert grounds[True] > 0.5 > grounds[False], f"the chosen option looks like the other: {grounds}"
     assert picture.evaluate("root => getComputedStyle(root).color") == "rgb(0, 0, 0)"
     # If left to the system, which takes every background away, both would be gone.
     page.add_style_tag(content=".dpviz-lock { background: Canvas !important; forced-color-adjust: auto !important; }")

@@ -346,7 +346,7 @@ def test_words_numbers_and_picture_agree_in_every_frame_of_a_drag_and_k_and_audi
     page.get_by_role("radio", name="Everyone").click()
     expect(picture).not_to_have_attribute("data-dpviz-scene", before or "", timeout=SLOW)
     expect(page).to_have_url(re.compile("audience=public"))
-    expect(page.get_by_role("radio", name="Everyone")).to_have_attribute("aria-checked", "true")
+    expect(page.get_by_role("radio", name="Everyone")).to_be_checked()
     assert "secret" not in picture.inner_text().lower()
 
 

@@ -275,7 +275,7 @@ def choose(page: Page, each: PagePlan, now: list[str], wanted: list[str]) -> Non
     if wanted[1] != now[1] and wanted[0] == "0":
         page.locator("[data-again]").click()
     if wanted[2] != now[2]:
-        switch = page.locator("main .who [role=radio], .dpviz-compare .seen button")
+        switch = page.locator("main .who input, .dpviz-compare .seen button")
         if switch.count():
             switch.nth(int(wanted[2])).click()
         else:
