@@ -13,6 +13,5 @@ export default component((parent, /** @type {Given<Session>} */ first) => {
       else setQuery(data.query ?? null);
       told = data;
     },
-    destroy() {},
   };
 });

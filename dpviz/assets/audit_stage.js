@@ -365,7 +365,6 @@ class AuditStage {
     cancelAnimationFrame(this.painting);
     this.stopped.abort();
     this.axis.moves.stop();
-    this.root.remove();
   }
 }
 

@@ -13,6 +13,5 @@ export default component((parent, /** @type {GivenStep} */ first) => {
       if (at !== data.at) beginAtHeading();
       ({ at } = data);
     },
-    destroy() {},
   };
 });

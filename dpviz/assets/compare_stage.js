@@ -107,7 +107,6 @@ class CompareStage {
     this.watcher.disconnect();
     this.stopped.abort();
     this.moves.stop();
-    this.root.remove();
   }
 
   // -- The page's data --

@@ -5,9 +5,9 @@
 import { make } from "./elements.js";
 import { remember } from "./kit.js";
 
-/** A component's function for Streamlit; `start` makes what is drawn below its element.
+/** A component's function for Streamlit; `start` makes what is drawn below its element: its `root` goes when it is left.
  *  @template Data
- *  @param {(parent: Given["parentElement"], given: Given<Data>) => {update(given: Given<Data>): void, destroy(): void}} start */
+ *  @param {(parent: Given["parentElement"], given: Given<Data>) => {update(given: Given<Data>): void, destroy?(): void, root?: Element}} start */
 export function component(start) {
   const instances = /** @type {WeakMap<Given["parentElement"], ReturnType<typeof start>>} */ (new WeakMap());
   return (/** @type {Given<Data>} */ given) => {
@@ -18,7 +18,8 @@ export function component(start) {
     return () => {
       // Streamlit also takes leave of an update that a later one has overtaken; only a removed element is really left.
       if (parentElement.isConnected) return;
-      instance.destroy();
+      instance.destroy?.();
+      instance.root?.remove();
       instances.delete(parentElement);
     };
   };

@@ -109,7 +109,6 @@ class Course {
 
   destroy() {
     this.left.abort();
-    this.root.remove();
   }
 }
 

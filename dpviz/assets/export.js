@@ -130,10 +130,6 @@ class Export {
   say(/** @type {string} */ text) {
     setText(this.said, text);
   }
-
-  destroy() {
-    this.root.remove();
-  }
 }
 
 export default component((parent, given) => new Export(parent, given));

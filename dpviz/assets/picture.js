@@ -34,7 +34,6 @@ const EASE_MS = 200; // from one frame's marks to the next, less where a scene p
 const REPORT_MS = 250; // until a cluster seen alone is reported: a double click is not worth two messages
 const PAGES_OWN = "picture"; // the key of a page's main picture
 const NUMBERED = /^(cluster )\d+(?=$|:)/i; // a cluster that is named by its number, with or without what is said of it
-const MENU_PX = 8; // between the menu and its button, and the window's edge
 const LEGEND_PX = 190; // room a legend needs beside the picture
 const WIDEST = 1.6; // width over height of a picture that has the room
 const BESIDE_PX = 420; // width of the narrowest picture with its legend beside it
@@ -123,13 +122,11 @@ export class Picture {
     this.frameDetail = make("div", "frame-detail");
     this.words = make("div", "words", "", { "aria-live": "polite" });
     this.menu = options.stage ? make("div", "layers", "", { popover: "auto", role: "group", "aria-label": "Layers" }) : null;
-    this.menuButton = /** @type {HTMLButtonElement | null} */ (null);
     this.lens = /** @type {Lens | null} */ (null); // of scenes that have one
     this.legend = new Legend(this);
     this.hands = new Hands(this);
     this.tools = new Tools(this);
     this.observer = new ResizeObserver(() => this.resize());
-    this.menuObserver = new ResizeObserver(() => this.placeMenu());
     this.build();
     parent.append(this.root);
     this.theme = readTheme(this.root); // it stays while ε moves
@@ -188,31 +185,13 @@ export class Picture {
     this.observer.observe(this.root);
     if (this.options.surround) this.observer.observe(this.options.surround); // what stands above may grow
     if (!this.menu) return;
-    on(this.menu, "toggle", () => this.placeMenu());
-    this.menuObserver.observe(this.menu);
     on(document, "scroll", () => this.tellBoxSoon(), { capture: true, passive: true });
   }
 
-  /** The native popover with layers, clusters, zoom, selection and table; given a button, that opens it. @param {HTMLButtonElement | null} button */
-  layersMenu(button = null) {
-    if (button) {
-      this.menuButton = button;
-      button.popoverTargetElement = this.menu;
-      button.setAttribute("aria-haspopup", "true");
-    }
-    return this.menu;
-  }
-
-  /** Put the open menu beside its button: above it where there is more room. */
-  placeMenu() {
-    if (!this.menuButton || !this.menu?.matches(":popover-open")) return;
-    const at = this.menuButton.getBoundingClientRect();
-    const above = at.top > innerHeight - at.bottom;
-    const { style, offsetWidth } = this.menu;
-    style.maxHeight = `${Math.floor((above ? at.top : innerHeight - at.bottom) - 2 * MENU_PX)}px`;
-    style.top = above ? "auto" : `${at.bottom + MENU_PX}px`;
-    style.bottom = above ? `${innerHeight - at.top + MENU_PX}px` : "auto";
-    style.left = `${clamp(at.right - offsetWidth, MENU_PX, Math.max(MENU_PX, innerWidth - offsetWidth - MENU_PX))}px`;
+  /** Let a button open the native popover with layers, clusters, zoom, selection and table; the style sheet puts it beside the button. @param {HTMLButtonElement} button */
+  layersMenu(button) {
+    button.popoverTargetElement = this.menu;
+    button.setAttribute("aria-haspopup", "true");
   }
 
   // -- New data --
@@ -624,7 +603,7 @@ export class Picture {
 
   destroy() {
     this.stopped.abort();
-    for (const observer of [this.observer, this.menuObserver]) observer.disconnect();
+    this.observer.disconnect();
     for (const timer of [this.player, this.reporter, this.teller]) timer.stop();
     for (const request of [this.drawSoon, this.schedule, this.tellBoxSoon]) request.cancel();
     this.hands.destroy();

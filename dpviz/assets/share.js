@@ -57,6 +57,6 @@ export default component((parent) => {
       code.show(isOld || !data.source ? "" : frame.outerHTML);
       setText(words, data.words);
     },
-    destroy: () => root.remove(),
+    root,
   };
 });

@@ -47,10 +47,6 @@ class Stills {
     }
     this.button.disabled = false;
   }
-
-  destroy() {
-    this.root.remove();
-  }
 }
 
 export default component((parent) => new Stills(parent));

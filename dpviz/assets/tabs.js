@@ -11,12 +11,12 @@ const CHANNEL = "dpviz:tabs";
 const me = Math.random().toString(36).slice(2); // of this tab, until it is left
 
 class Tabs {
-  constructor(/** @type {Given["parentElement"]} */ root, /** @type {Given<TabsData>} */ { data }) {
+  constructor(/** @type {Given["parentElement"]} */ parent, /** @type {Given<TabsData>} */ { data }) {
     this.data = data;
     this.asked = this.told = false; // the other tabs, and the page
-    this.line = make("p", "dpviz-tabs", "", { role: "status" });
-    this.line.hidden = true;
-    root.append(this.line);
+    this.root = make("p", "dpviz-tabs", "", { role: "status" });
+    this.root.hidden = true;
+    parent.append(this.root);
     /** @type {Map<string, boolean>} */ this.others = new Map(); // whether each other tab has records of its own
     this.channel = "BroadcastChannel" in window ? new BroadcastChannel(CHANNEL) : null;
     this.leave = () => this.send("left");
@@ -51,15 +51,14 @@ class Tabs {
     const isElsewhere = [...this.others.values()].some(Boolean);
     const other = isElsewhere ? there : "";
     const words = this.others.size ? (own ? here : other) ?? "" : "";
-    setText(this.line, words);
-    this.line.hidden = !words;
+    setText(this.root, words);
+    this.root.hidden = !words;
   }
 
   destroy() {
     this.leave();
     removeEventListener("pagehide", this.leave);
     this.channel?.close();
-    this.line.remove();
   }
 }
 

@@ -178,7 +178,7 @@ export interface Options {
   /**
    * The public box alone, on a stage: `size` is that of the canvas, left out as wide as there is room; on a `phone` the box
    * has no margins. Axes have their ends alone, marks are named where they stand, and layers, zoom, selection and table are
-   * in `picture.layersMenu()`.
+   * in the menu that `picture.layersMenu(button)` gives a button.
    */
   stage?: boolean;
   size?: Size | null;

@@ -43,15 +43,15 @@ async function peek(address) {
 }
 
 class Wait {
-  constructor(/** @type {Given["parentElement"]} */ root, /** @type {Given<WaitData>} */ given) {
+  constructor(/** @type {Given["parentElement"]} */ parent, /** @type {Given<WaitData>} */ given) {
     left = -Infinity; // this is the page that the link led to
     this.data = given.data;
     this.trigger = given.setTriggerValue;
     this.loaded = 0; // time of the last update
     this.text = make("span");
     this.bar = make("i");
-    this.line = make("div", "dpviz-wait", [this.text, this.bar], { role: "progressbar" });
-    root.append(this.line);
+    this.root = make("div", "dpviz-wait", [this.text, this.bar], { role: "progressbar" });
+    parent.append(this.root);
     this.wishes = 0; // number of what was wanted so far: a later wish replaces an earlier one
     this.isNew = false; // whether there is a picture of which the page has not been asked yet
     this.sight = new IntersectionObserver((entries) => {
@@ -109,12 +109,12 @@ class Wait {
     this.trigger = setTriggerValue;
     this.loaded = performance.now();
     this.show(data.done);
-    this.line.hidden = data.done >= data.all;
+    this.root.hidden = data.done >= data.all;
     if (this.isNew) return; // what comes was asked for before that picture, which is not forgotten for it
     this.wish();
     this.sight.disconnect(); // a place that is in sight already is told anew
-    if (this.line.hidden) return;
-    if (data.unseen) this.sight.observe(this.line);
+    if (this.root.hidden) return;
+    if (data.unseen) this.sight.observe(this.root);
     else if (data.peek && BASE !== null) this.peekAfter(data.every);
     else this.ask(data.every);
   }
@@ -123,9 +123,9 @@ class Wait {
     const { all, what, said, share } = this.data;
     // Where more pieces follow from those that are done, their number is no measure: then there are words.
     const [value, most] = said === null ? [done, all] : [share ?? 0, 1];
-    this.line.setAttribute("aria-valuemax", String(most));
-    this.line.setAttribute("aria-valuenow", String(value));
-    this.line.setAttribute("aria-label", said ?? what);
+    this.root.setAttribute("aria-valuemax", String(most));
+    this.root.setAttribute("aria-valuenow", String(value));
+    this.root.setAttribute("aria-label", said ?? what);
     this.text.textContent = said ?? `${what}: ${done} of ${all}`;
     this.bar.style.setProperty("--share", String(most ? value / most : 1));
   }
@@ -134,7 +134,6 @@ class Wait {
     this.wish();
     this.sight.disconnect();
     this.closed.abort();
-    this.line.remove();
   }
 }
 

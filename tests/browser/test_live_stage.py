@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import dpviz
 from dpviz.assets import text
@@ -261,8 +261,10 @@ def test_layers_zoom_and_table_are_in_a_menu(page: Page, server: Server) -> None
     # The caption is in the menu.
     expect(picture.locator("figcaption")).to_be_hidden()
     before = picture.locator("canvas").evaluate("canvas => canvas.toDataURL()")
-    page.get_by_role("button", name="More").click()
+    opener = page.get_by_role("button", name="More")
+    opener.click()
     expect(menu).to_be_visible()
+    beside(page, opener, menu)
     chip = menu.get_by_role("button", name="Records (secret)")
     chip.click()
     assert chip.get_attribute("aria-pressed") == "false"
@@ -273,11 +275,20 @@ def test_layers_zoom_and_table_are_in_a_menu(page: Page, server: Server) -> None
     menu.get_by_role("button", name="Reset view").click()
     menu.get_by_role("button", name="Data table").click()
     expect(menu.locator("table").first).to_be_visible()
+    beside(page, opener, menu)
     menu.get_by_role("button", name="Cluster 4", exact=True).click()
     expect(picture).to_have_attribute("data-dpviz-selected", "3")
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
+
+
+def beside(page: Page, opener: Locator, menu: Locator) -> None:
+    """Check that an open menu is whole in the window, above or below its button."""
+    button, box = (each.evaluate("e => e.getBoundingClientRect().toJSON()") for each in (opener, menu))
+    assert box["bottom"] <= button["top"] or box["top"] >= button["bottom"]
+    width, height = page.evaluate("() => [innerWidth, innerHeight]")
+    assert box["left"] >= 0 <= box["top"] and box["right"] <= width and box["bottom"] <= height
 
 
 def test_what_is_on_its_way_leaves_what_is_there(page: Page, server: Server) -> None:
