@@ -1,10 +1,6 @@
 // Fills the instrument's strip of losses while the page is idle: one value of the slider after the other, outward from
 // where it stands, coarse before fine. It pauses while the slider moves.
 //
-//   import { Bands } from "./bands.js";
-//   const bands = new Bands(new Ahead(), stage.root);
-//   bands.update({ address, slider, bands: key, known }, count, index); // the page's offer, how many values, where it stands
-//
 // Each band is an event `dpviz:band` of the root, which moves of the slider bubble to, with `detail` {slider, index,
 // values: [low, middle, high]}. What is known stays known while ε moves; with another key all is asked anew, and with
 // none nothing is.

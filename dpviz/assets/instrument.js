@@ -1,12 +1,6 @@
 // The instrument: ε as the x axis of what it does. Two strips stand over the slider's track: what an attacker may guess,
 // and what is lost. One line goes through both, with a number at each dot.
 //
-//   import { Instrument } from "./instrument.js";
-//   const instrument = new Instrument(element);
-//   instrument.update(data);              // as for the slider; see dpviz/ui/controls.py
-//   instrument.words(words, index);       // of the picture that has just been drawn, and the place of its ε
-//   instrument.setBand(i, [low, middle, high]);
-//
 // The thumb is where the reader has moved it; ε, dots and numbers are of the picture on the screen, and in a demo, the
 // thumb as well.
 

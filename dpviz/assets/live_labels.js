@@ -21,7 +21,7 @@ const ON_A_LINE = 6; // how much worse a place is on somebody else's line
 const APART = 5; // pixels between two names
 const EDGE = 5; // between a name and the box's edge
 const LEAST_THREAD = 46; // pixels: a shorter thread of noise has no name
-const CELLS = 48; // of the table of points, along each axis
+const MOST_COUNTED = 2000; // points of a layer that are counted
 /** @type {Side[]} */
 const SIDES = ["right", "left", "above", "below"];
 const PREFERRED = { right: 0, left: 1, above: 2, below: 2 }; // less is better
@@ -166,33 +166,18 @@ function linesOf(scene, view, look) {
   return found;
 }
 
-/** How many points lie in a rectangle of pixels, roughly: sums over a table that is made once for a picture. @param {Scene} scene @param {View} view @param {Seen} look @param {Box} box @returns {(rect: Rectangle) => number} */
-function crowdOf(scene, view, look, box) {
-  const sums = new Float64Array((CELLS + 1) * (CELLS + 1));
-  const [x0, y1] = [look.scale.left(box.left), look.scale.up(box.top)];
-  const [across, down] = [(look.scale.kx / box.width) * CELLS, (look.scale.ky / box.height) * CELLS];
-  for (const layer of shownLayers(scene, view)) {
-    if (layer.kind !== "points") continue;
-    const { data, shape: [rows, n] } = layer.arrays.xy;
-    const start = rows === 1 ? 0 : layer.rows[view.frame] * 2 * n;
-    for (let at = start; at < start + 2 * n; at += 2) {
-      const column = Math.floor((data[at] - x0) * across);
-      const row = Math.floor((y1 - data[at + 1]) * down);
-      if (column >= 0 && column < CELLS && row >= 0 && row < CELLS) sums[(row + 1) * (CELLS + 1) + column + 1] += 1;
-    }
+/** How many points lie in a rectangle of pixels; of many, every so many-th counts for all. @param {Scene} scene @param {View} view @param {Seen} look @returns {(rect: Rectangle) => number} */
+function crowdOf(scene, view, look) {
+  const places = /** @type {[x: number, y: number, many: number][]} */ ([]);
+  for (const layer of shownLayers(scene, view).filter(({ kind }) => kind === "points")) {
+    const xy = reader(layer.arrays.xy, layer.rows[view.frame]);
+    const step = Math.max(1, Math.ceil(markCount(layer) / MOST_COUNTED));
+    for (let i = 0; i < markCount(layer); i += step) places.push([look.scale.x(xy(i, 0)), look.scale.y(xy(i, 1)), step]);
   }
-  for (let row = 1; row <= CELLS; row += 1) {
-    for (let column = 1; column <= CELLS; column += 1) {
-      const at = row * (CELLS + 1) + column;
-      sums[at] += sums[at - 1] + sums[at - CELLS - 1] - sums[at - CELLS - 2];
-    }
-  }
-  /** @param {number} px @param {number} from @param {number} size */
-  const cell = (px, from, size) => clamp(Math.round(((px - from) / size) * CELLS), 0, CELLS);
   return ([left, top, right, bottom]) => {
-    const [from, to] = [cell(left, box.left, box.width), cell(right, box.left, box.width)];
-    const [above, below] = [top, bottom].map((px) => cell(px, box.top, box.height) * (CELLS + 1));
-    return sums[below + to] - sums[above + to] - sums[below + from] + sums[above + from];
+    let count = 0;
+    for (const [x, y, many] of places) if (x >= left && x < right && y >= top && y < bottom) count += many;
+    return count;
   };
 }
 
@@ -205,7 +190,7 @@ function crowdOf(scene, view, look, box) {
  *  @param {Layer | undefined} bounds @param {Rectangle[]} taken */
 function placeLabels(ctx, scene, view, look, box, bounds, taken) {
   const before = view.cache.spots ??= new Map(); // words -> the mark and the side where they stood last
-  const crowd = crowdOf(scene, view, look, box);
+  const crowd = crowdOf(scene, view, look);
   const obstacles = obstaclesOf(scene, view, look);
   const lines = linesOf(scene, view, look);
   const placed = /** @type {Label[]} */ ([]);

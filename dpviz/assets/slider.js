@@ -1,11 +1,5 @@
 // The privacy slider: a native range input over the index of a list of values, told while it is dragged.
-// Values and notes come from the page; every text is set as text.
-//
-//   import { Slider } from "./slider.js";
-//   const slider = new Slider(element, { label: "ε", values: [0.5, 1], texts: ["0.5", "1"], ... });
-//   slider.update({ ...data, index, move });   // the page has followed the move of that number
-//
-// dpviz/ui/controls.py says what `data` holds, and moves.js which events there are.
+// Values and notes come from the page (dpviz/ui/controls.py); every text is set as text.
 
 import { make, setText } from "./elements.js";
 import { Moves } from "./moves.js";

@@ -1,11 +1,6 @@
 // The stage: text left, picture right, one screen. Finding, instrument and guarantee stand beside one picture or two, with
 // what plays them and who looks below. It is the same in the app, on published pages and in pages to keep.
 //
-//   import { Stage } from "./stage_view.js";
-//   const stage = new Stage(root);
-//   stage.update({ instrument, audience, count, why, pictures: [{ packed, ...options of the picture }] });
-//   stage.show("picture", packed, index);       // another picture, drawn at the index-th value of ε, with its words
-//
 // `StageData` in stages.d.ts describes the data. Its events, beside those of the picture and the slider: `dpviz:audience`
 // (a name), `dpviz:count` (a number), `dpviz:open` (a page), `dpviz:finding` ({text, who}: the finding at a run's end, and
 // its reader).
