@@ -220,56 +220,21 @@ function clusterPlaces(scene) {
 /** Whether the colors of a picture's clusters go by its own released centers. @param {Scene} scene */
 export const hasCenters = (scene) => clusterPlaces(scene).size > 0;
 
-/** The columns that rows are assigned to at the least sum of costs; every row gets one, and no column two. `cost` has no
- *  more rows than columns. Kuhn and Munkres by shortest paths, O(rows^2 columns).
- *  @param {number[][]} cost */
-export function assigned(cost) {
-  const [n, m] = [cost.length, cost[0]?.length ?? 0];
-  const [u, v] = [new Float64Array(n + 1), new Float64Array(m + 1)]; // potentials of rows and columns, from 1 on
-  const [rowOf, way] = [new Int32Array(m + 1), new Int32Array(m + 1)];
-  for (let i = 1; i <= n; i += 1) {
-    rowOf[0] = i;
-    let at = 0;
-    const [least, done] = [new Float64Array(m + 1).fill(Infinity), new Uint8Array(m + 1)];
-    do {
-      done[at] = 1;
-      const row = rowOf[at];
-      let [delta, next] = [Infinity, 0];
-      for (let j = 1; j <= m; j += 1) {
-        if (done[j]) continue;
-        const over = cost[row - 1][j - 1] - u[row] - v[j];
-        if (over < least[j]) [least[j], way[j]] = [over, at];
-        if (least[j] < delta) [delta, next] = [least[j], j];
-      }
-      for (let j = 0; j <= m; j += 1) {
-        if (done[j]) { u[rowOf[j]] += delta; v[j] -= delta; } else least[j] -= delta;
-      }
-      at = next;
-    } while (rowOf[at] !== 0);
-    do {
-      rowOf[at] = rowOf[way[at]];
-      at = way[at];
-    } while (at !== 0);
-  }
-  const columns = new Int32Array(n);
-  for (let j = 1; j <= m; j += 1) if (rowOf[j] > 0) columns[rowOf[j] - 1] = j - 1;
-  return columns;
-}
-
 const MOST_MATCHED = 100; // clusters: more keep their numbers
 
-/** For each cluster of a new picture the one of the old that stood where it stands, cluster -> cluster: as near as all of
- *  them together can be. Null where places mean something else, or where there is nothing to go by.
+/** For each cluster of a new picture the one of the old that stood nearest to its place, cluster -> cluster, the nearest pairs
+ *  first. Null where places mean something else, or where there is nothing to go by.
  *  @param {Scene | null} old @param {Scene} scene @returns {Map<number, number> | null} */
 export function sameClusters(old, scene) {
   if (!old || !comparable(old, scene)) return null;
-  const [before, now] = [clusterPlaces(old), clusterPlaces(scene)];
-  if (!before.size || !now.size || Math.max(before.size, now.size) > MOST_MATCHED) return null;
-  const few = now.size <= before.size;
-  const [rows, columns] = few ? [now, before] : [before, now];
-  const [names, others] = [[...rows.keys()], [...columns.keys()]];
-  const cost = [...rows.values()].map(([x, y]) => [...columns.values()].map(([p, q]) => (x - p) ** 2 + (y - q) ** 2));
-  return new Map(Array.from(assigned(cost), (column, i) => (few ? [names[i], others[column]] : [others[column], names[i]])));
+  const [before, now] = [old, scene].map((each) => [...clusterPlaces(each)]);
+  if (!before.length || !now.length || Math.max(before.length, now.length) > MOST_MATCHED) return null;
+  const nearest = nearestPartners(now.length, before.length, (i, j) => {
+    const [[, [x, y]], [, [p, q]]] = [now[i], before[j]];
+    return Math.hypot(x - p, y - q);
+  });
+  const matched = now.map(([cluster], i) => /** @type {const} */ ([cluster, before[nearest[i]]?.[0]]));
+  return new Map(matched.flatMap(([cluster, was]) => (was === undefined ? [] : [[cluster, was]])));
 }
 
 /** The slots, of colors and symbols, of a new picture's clusters: those they had before, and free ones for new clusters.

@@ -288,7 +288,8 @@ def beside(page: Page, opener: Locator, menu: Locator) -> None:
     button, box = (each.evaluate("e => e.getBoundingClientRect().toJSON()") for each in (opener, menu))
     assert box["bottom"] <= button["top"] or box["top"] >= button["bottom"]
     width, height = page.evaluate("() => [innerWidth, innerHeight]")
-    assert box["left"] >= 0 <= box["top"] and box["right"] <= width and box["bottom"] <= height
+    assert 0 <= box["left"] < box["right"] <= width
+    assert 0 <= box["top"] < box["bottom"] <= height
 
 
 def test_what_is_on_its_way_leaves_what_is_there(page: Page, server: Server) -> None:

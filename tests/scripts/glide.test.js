@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { markCount, reader } from "../../dpviz/assets/live_base.js";
-import { glideTo, GLIDE_MS, onTheWay, onTheWayOut, placed, progress } from "../../dpviz/assets/live_glide.js";
+import { glideTo, GLIDE_MS, onTheWay, onTheWayOut, placed, progress, sameClusters } from "../../dpviz/assets/live_glide.js";
 import { axis, lines, marks, points, scene } from "./scenes.js";
 
 /** @import { Glide, Layer, Pair, Scene } from "../../dpviz/assets/types.d.ts" */
@@ -115,4 +115,14 @@ test("records never move, and curves only if they are named", () => {
 test("a place that is not drawn in one scene is no start", () => {
   const [old, next] = [row([NaN, 0]), row([0.5, 1])];
   assert.deepEqual(drawn(next, between([old], [next]), 0.5), [[0.5, 0.5], [0.5, 1]]);
+});
+
+test("a cluster is the one that stood nearest, once, and others are new", () => {
+  /** @param {number[]} xs */
+  const centers = (...xs) => scene([row(xs, { audience: "released" })]);
+  const old = centers(0, 0.5, 1);
+  assert.deepEqual([...sameClusters(old, centers(0.9, 0.1, 0.5)) ?? []], [[0, 2], [1, 0], [2, 1]]);
+  assert.deepEqual([...sameClusters(old, centers(0.45, 0.4, 0.05, 0.5)) ?? []], [[0, 2], [2, 0], [3, 1]]); // 1 finds no one left
+  assert.deepEqual([...sameClusters(old, centers(0.55)) ?? []], [[0, 1]]);
+  assert.equal(sameClusters(old, scene([])), null);
 });
