@@ -1,6 +1,6 @@
 // The live picture: pure functions from packed bytes to numbers, colors and marks.
 
-/** @import { Axis, Layer, NumberArray, Packed, Reader, Role, Scene, Theme } from "./types.d.ts" */
+/** @import { Axis, Layer, NumberArray, Packed, Reader, Role, Scene, Shown, Theme } from "./types.d.ts" */
 
 import { clamp, isDark, mix } from "./kit.js";
 import look from "./look.json" with { type: "json" };
@@ -179,6 +179,16 @@ const SYMBOLS = { // radius -> path data around (0, 0), all of about the same ar
 export const symbolPath = (symbol, radius) => (SYMBOLS[symbol] ?? SYMBOLS.circle)(radius);
 
 // ---- Reading a layer at a frame --------------------------------------------------------------------------------
+
+/** The layers that a frame shows. @param {Pick<Scene, "layers">} scene @param {Shown} view */
+export const shownLayers = ({ layers }, { frame, hidden }) => layers.filter(({ name, rows }) => rows[frame] >= 0 && !hidden.has(name));
+
+/** The numbers of a row of an array. @param {NumberArray} array @param {number} row */
+export function rowOf({ data, shape }, row) {
+  const length = data.length / shape[0];
+  const start = shape[0] === 1 ? 0 : row * length;
+  return data.subarray(start, start + length);
+}
 
 /** How many marks a layer has, along axis 1; an ensemble its draws, as `drain` is of records. @param {Layer} layer */
 export function markCount({ kind, arrays }) {

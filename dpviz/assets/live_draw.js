@@ -5,7 +5,7 @@
 import LOOK from "./look.json" with { type: "json" };
 import { contextOf, crisp, fitCanvas, line, mix, parseColor, remember } from "./kit.js";
 import {
-  clusterColor, colorOf, countOf, groupReader, groupSymbolOf, markCount, NO_GROUP, reader, STROKED, symbolPath,
+  clusterColor, colorOf, countOf, groupReader, groupSymbolOf, markCount, NO_GROUP, reader, rowOf, STROKED, symbolPath,
 } from "./live_base.js";
 import { drainOf, drawEnsemble, SHADES, shadeOf } from "./live_fog.js";
 import { onTheWay, onTheWayOut, placed } from "./live_glide.js";
@@ -133,7 +133,7 @@ function trace(path, count, scale, at) {
 
 /** The style of each point of a layer: its group, then its shade. @param {Layer} layer @param {Look} look */
 function stylesOf(layer, look) {
-  const group = rowOf(layer.arrays.group, look);
+  const group = rowOf(layer.arrays.group, look.row);
   const drain = look.drain?.data;
   return (/** @type {number} */ i) => group[i] * STYLES + (drain && group[i] !== NO_GROUP ? drain[i] : 0);
 }
@@ -270,7 +270,7 @@ function stamp(pixels, image, side, color, alpha) {
 /** Points of a solid picture: far ones first, smaller and fainter. @param {CanvasRenderingContext2D} ctx @param {Layer} layer @param {Look} look @param {number} size @param {number} opacity */
 function paintDeep(ctx, layer, look, size, opacity) {
   const n = layer.arrays.xy.shape[1];
-  const [xy, depth, style] = [rowOf(layer.arrays.xy, look), rowOf(layer.arrays.xy_depth, look), stylesOf(layer, look)];
+  const [xy, depth, style] = [rowOf(layer.arrays.xy, look.row), rowOf(layer.arrays.xy_depth, look.row), stylesOf(layer, look)];
   const order = new Float64Array(n); // depth, then style, then index: sorted as one number
   for (let i = 0; i < n; i += 1) {
     const level = Math.min(DEPTHS - 1, Math.max(0, Math.floor(((depth[i] + 0.37) / 1.74) * DEPTHS)));
@@ -291,13 +291,6 @@ function paintDeep(ctx, layer, look, size, opacity) {
     }
     ctx.fillRect(look.scale.x(xy[2 * i]) - side / 2, look.scale.y(xy[2 * i + 1]) - side / 2, side, side);
   }
-}
-
-/** The numbers of the row that is drawn. @param {NumberArray} array @param {Look} look */
-function rowOf({ data, shape }, look) {
-  const length = data.length / shape[0];
-  const start = shape[0] === 1 ? 0 : look.row * length;
-  return data.subarray(start, start + length);
 }
 
 // ---- Parts of other kinds --------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 
 import LOOK from "./look.json" with { type: "json" };
 import { clamp, contextOf, mix, parseColor, remember, write } from "./kit.js";
-import { colorOf, reader } from "./live_base.js";
+import { colorOf, reader, shownLayers } from "./live_base.js";
 import { placed } from "./live_glide.js";
 import { eachBorder } from "./places.js";
 
@@ -95,15 +95,15 @@ const isWide = (layer, { row, scale }) => spreadOf(layer, row) * scale.kx >= NAM
  *  @param {CanvasRenderingContext2D} ctx @param {Scene} scene @param {View} view @param {Pick<Look, "scale" | "theme">} look @param {Box} box
  *  @returns {Rectangle[]} */
 export function nameCloud(ctx, scene, view, look, box) {
-  const shown = (/** @type {Layer["kind"]} */ kind) => scene.layers.filter((layer) => layer.kind === kind && layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
-  const layer = shown("ensemble").find(({ fill }) => fill === 0);
+  const shown = shownLayers(scene, view);
+  const layer = shown.find(({ kind, fill }) => kind === "ensemble" && fill === 0);
   if (!layer || spares() || !isWide(layer, { ...look, row: layer.rows[view.frame] })) return [];
   const words = layer.label || layer.name;
   const width = ctx.measureText(words).width + 2 * NAME_PILL.side;
   if (width + 2 * NAME_PILL.inset > box.width) return [];
   const [left, right] = [box.left + NAME_PILL.inset, box.left + box.width - NAME_PILL.inset - width];
   const [top, bottom] = [box.top + NAME_PILL.inset, box.top + box.height - NAME_PILL.inset - NAME_PILL.height];
-  const centers = shown("marks").flatMap(({ arrays, rows }) => {
+  const centers = shown.filter(({ kind }) => kind === "marks").flatMap(({ arrays, rows }) => {
     const xy = reader(arrays.xy, rows[view.frame]);
     return Array.from({ length: arrays.xy.shape[1] }, (_, i) => [look.scale.x(xy(i, 0)), look.scale.y(xy(i, 1))]);
   });
@@ -189,11 +189,9 @@ function paintFog(canvas, layer, look, color) {
 
 /** How much of its color each record of a layer loses, from 0 to `SHADES`; null where no ensemble drains them.
  *  @param {Scene} scene @param {Layer} layer @param {Pick<View, "frame" | "hidden">} view */
-export function drainOf({ layers }, { kind, role, arrays: { xy } }, view) {
+export function drainOf(scene, { kind, role, arrays: { xy } }, view) {
   if (kind !== "points" || role !== "cluster" || spares()) return null;
-  const ensemble = layers.find((each) => each.kind === "ensemble" && each.arrays.drain?.shape[1] === xy.shape[1]
-    && each.rows[view.frame] >= 0 && !view.hidden.has(each.name));
-  return ensemble?.arrays.drain ?? null;
+  return shownLayers(scene, view).find(({ arrays }) => arrays.drain?.shape[1] === xy.shape[1])?.arrays.drain ?? null;
 }
 
 /** A color in a shade, from its own, 0, to gray. @param {string} color @param {number} shade @param {Theme} theme */

@@ -3,7 +3,7 @@
 /** @import { Glide, Layer, Leaving, NumberArray, Numbers, Pair, Passage, Reader, Scene, Way } from "./types.d.ts" */
 
 import { clamp, easeOutCubic, mix } from "./kit.js";
-import { countOf, groupCount, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+import { countOf, groupCount, groupReader, markCount, NO_GROUP, reader, rowOf } from "./live_base.js";
 import { nearestPartners } from "./places.js";
 
 export const GLIDE_MS = 200;
@@ -88,12 +88,10 @@ function partners(old, layer, oldRow, row) {
 
 /** The numbers of one row of an array, where they are now if they are on their way from `starts`. Always doubles: loops over
  *  arrays of one kind are ten times as fast as over several.
- *  @param {NumberArray} array @param {number} row @param {number} size @param {Float64Array | null} [starts] */
-function numbersOf({ data, shape }, row, size, starts = null, t = 1) {
-  const length = (shape[1] ?? 1) * size;
-  const at = shape[0] === 1 ? 0 : row * length;
-  const numbers = new Float64Array(data.subarray(at, at + length));
-  if (starts && t < 1) for (let i = 0; i < length; i += 1) numbers[i] = mix(starts[i], numbers[i], t);
+ *  @param {NumberArray} array @param {number} row @param {Float64Array | null} [starts] */
+function numbersOf(array, row, starts = null, t = 1) {
+  const numbers = new Float64Array(rowOf(array, row));
+  if (starts && t < 1) for (let i = 0; i < numbers.length; i += 1) numbers[i] = mix(starts[i], numbers[i], t);
   return numbers;
 }
 
@@ -111,8 +109,8 @@ function startsOf(old, layer, oldRow, row, glide) {
   for (const name of names) {
     const array = layer.arrays[name];
     const size = width(array);
-    const before = numbersOf(old.arrays[name], oldRow, size, glide?.starts[name] ?? null, glide?.t);
-    const now = numbersOf(array, row, size);
+    const before = numbersOf(old.arrays[name], oldRow, glide?.starts[name] ?? null, glide?.t);
+    const now = numbersOf(array, row);
     starts[name] = now.slice();
     for (let i = 0; i < was.length; i += 1) {
       const [from, to] = [was[i] * size, i * size];

@@ -3,7 +3,7 @@
 /** @import { Axis, Cell, Found, Layer, Reader, Scale, Scene, Shown, View } from "./types.d.ts" */
 
 import { clamp, mix } from "./kit.js";
-import { groupReader, markCount, NO_GROUP, reader, STROKED, threeDigits, toData, valueText, withUnit } from "./live_base.js";
+import { groupReader, markCount, NO_GROUP, reader, shownLayers, STROKED, threeDigits, toData, valueText, withUnit } from "./live_base.js";
 import { drawOrder, endsOf, markRadius, pointSize, strokeWidth } from "./live_draw.js";
 import { placeText } from "./live_earth.js";
 
@@ -124,10 +124,6 @@ function aroundPixel(layers, view, scale, px, py, within) {
   }
   return best;
 }
-
-/** @param {Scene} scene @param {Shown} view */
-const shownLayers = (scene, view) =>
-  scene.layers.filter((layer) => layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
 
 /** How far a pixel is from the line between two others. @param {number} px @param {number} py @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1 */
 export function segmentDistance(px, py, x0, y0, x1, y1) {

@@ -3,7 +3,7 @@
 /** @import { Anchor, Box, Label, Layer, Look, Pin, Rectangle, Scale, Scene, Seen, Side, Sight, Size, Spot, Tag, Theme, View } from "./types.d.ts" */
 
 import { clamp, contextOf, formatCount, mix, remember } from "./kit.js";
-import { colorOf, groupReader, markCount, NO_GROUP, reader } from "./live_base.js";
+import { colorOf, groupReader, markCount, NO_GROUP, reader, shownLayers } from "./live_base.js";
 import { isMap } from "./live_axes.js";
 import { nameCloud } from "./live_fog.js";
 import { alphaOf, boundsOf, endsOf, isPinned, markRadius, placesOf, pointSize, wayOf } from "./live_draw.js";
@@ -64,9 +64,6 @@ function namedLayers(scene, view, bounds) {
     + (layer.audience === "curator" && layer.role !== "noise" ? 2 : RANK[layer.role]);
   return [...found].sort(([, a], [, b]) => rank(a) - rank(b));
 }
-
-/** The layers that a frame shows. @param {Scene} scene @param {View} view */
-const shownLayers = (scene, view) => scene.layers.filter((layer) => layer.rows[view.frame] >= 0 && !view.hidden.has(layer.name));
 
 /** Where mark i is named; null where it is not drawn. @param {Layer} layer @param {Seen} look @returns {(i: number) => Anchor | null} */
 function anchorsOf(layer, look) {

@@ -3,7 +3,7 @@
 /** @import { Layer, Scene, Table } from "./types.d.ts" */
 
 import { MAP } from "./live_axes.js";
-import { axisTitle, markCount, NO_GROUP, reader, threeDigits, valueText } from "./live_base.js";
+import { axisTitle, markCount, NO_GROUP, reader, shownLayers, threeDigits, valueText } from "./live_base.js";
 import { endsOf } from "./live_draw.js";
 import { cellOf, groupName, markName, share } from "./live_hit.js";
 
@@ -11,8 +11,7 @@ const TABLE_ROWS = 200;
 
 /** The visible layers' rows as tables. @param {Scene} scene @param {number} frame @param {Set<string>} hidden */
 export function tablesOf(scene, frame, hidden) {
-  return scene.layers
-    .filter((layer) => layer.kind !== "ensemble" && layer.name !== MAP && layer.rows[frame] >= 0 && !hidden.has(layer.name))
+  return shownLayers(scene, { frame, hidden }).filter(({ kind, name }) => kind !== "ensemble" && name !== MAP)
     .map((layer) => tableOf(scene, layer, layer.rows[frame]));
 }
 

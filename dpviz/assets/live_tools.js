@@ -4,7 +4,7 @@
 /** @import { Picture } from "./picture.js" */
 
 import { clamp, formatCount, Timer } from "./kit.js";
-import { NO_GROUP, reader } from "./live_base.js";
+import { NO_GROUP, reader, shownLayers } from "./live_base.js";
 import { make } from "./elements.js";
 import { ARROWS } from "./live_hands.js";
 import { iconButton, lockIcon } from "./live_parts.js";
@@ -111,8 +111,7 @@ export class Tools {
 
   /** The points that a selection is of, if they are shown. */
   get points() {
-    const { scene, frame, hidden } = this.picture;
-    return scene.layers.find(({ kind, name, rows }) => kind === "points" && rows[frame] >= 0 && !hidden.has(name)) ?? null;
+    return shownLayers(this.picture.scene, this.picture).find(({ kind }) => kind === "points") ?? null;
   }
 
   show() {

@@ -1,6 +1,7 @@
 // The live picture: a box of three features, turned by hand. The page sends depth; the browser does the rest.
 
 import { clamp } from "./kit.js";
+import { rowOf } from "./live_base.js";
 
 /** @import { Pair, Scene } from "./types.d.ts" */
 
@@ -39,10 +40,7 @@ export function turned(scene, frame, angles) {
     const held = Object.keys(arrays).filter((name) => name.endsWith(MIDDLE));
     if (deep.length + held.length === 0) return { ...layer, rows: layer.rows.map(() => -1) };
     for (const [name, array] of Object.entries(layer.arrays)) {
-      if (array.shape[0] > 1) {
-        const length = array.data.length / array.shape[0];
-        arrays[name] = { data: array.data.subarray(row * length, (row + 1) * length), shape: [1, ...array.shape.slice(1)] };
-      }
+      if (array.shape[0] > 1) arrays[name] = { data: rowOf(array, row), shape: [1, ...array.shape.slice(1)] };
     }
     for (const name of deep) {
       const flat = name.slice(0, -DEPTH.length);

@@ -2,6 +2,7 @@
 
 import { bytesOf } from "./dense.js";
 import { make } from "./elements.js";
+import { readHeader } from "./live_base.js";
 
 /** @import { Codes, Packed, PackedText, PageState, ScenePart } from "./stages.d.ts" */
 
@@ -101,12 +102,13 @@ export class Files {
     const packed = length ? bytesOf(text, length) : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    let at = 4 + new DataView(bytes.buffer).getUint32(0, true);
+    const { header, body } = readHeader(bytes);
     /** @type {{ state: PageState, blobs: [string, number][], coarse?: Record<string, Codes>, absent?: Record<string, number> }} */
-    const { state, blobs, coarse = {}, absent = {} } = JSON.parse(decoder.decode(bytes.subarray(4, at)));
+    const { state, blobs, coarse = {}, absent = {} } = header;
+    let at = 0;
     for (const [key, size] of Object.entries(absent)) this.absent.set(key, size);
     for (const [key, size] of blobs) {
-      const held = bytes.subarray(at, at + size);
+      const held = body.subarray(at, at + size);
       // What comes late is exact, and takes the place of what is not; it may be there first.
       if (name === LATE || !this.blobs.has(key)) this.blobs.set(key, coarse[key] ? fromCodes(held, coarse[key]) : fromRows(held, Number(key.split(".")[1])));
       at += size;
