@@ -220,7 +220,7 @@ def test_names_stay_at_their_marks_while_epsilon_moves(page: Page, server: Serve
 
 
 def test_a_name_comes_back_to_its_mark_after_a_picture_without_it(page: Page, server: Server) -> None:
-    whole, far = scene(0), moved(scene(0), 0.15)
+    whole, far = scene(0), moved(scene(0), 0.2)
     kind = next(layer for layer in whole.layers if layer.kind is Kind.POINTS)
     without = replace(whole, layers=tuple(layer for layer in whole.layers if layer is not kind))
     body = """const picture = mounted(a.scenes[0]);
