@@ -16,13 +16,6 @@ from dpviz.core import Box, FloatArray
 from dpviz.data.dataset import N_CHANNELS, NEUTRAL, Dataset, Image, Nouns
 from dpviz.data.table import read_table
 
-N_IRIS = 150
-N_BREAST_CANCER = 569
-N_WINE = 178
-N_DIGITS = 1_797
-N_DIABETES = 442
-N_GAPMINDER = 1_704
-N_CARSHARE = 249
 # Our choice: every fourth row and column of the photograph's 427 x 640 pixels.
 PIXEL_STRIDE = 4
 # ceil(427 / 4).
@@ -82,7 +75,7 @@ def carshare() -> Dataset:
     return _from_plotly("carshare", ("centroid_lon", "centroid_lat", "car_hours", "peak_hour"))
 
 
-def photograph() -> Dataset:
+def image() -> Dataset:
     """Return the colors of every fourth pixel each way of scikit-learn's china.jpg, with the image to recolor."""
     return _photograph("china")
 

@@ -1,19 +1,19 @@
 """The named data sets in the order of the gallery, with their knobs, and the function that loads them."""
 
 import operator
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from types import MappingProxyType
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
+from dpviz.assets import text
 from dpviz.core import Knob, KnobError, immutable_value
 from dpviz.core.knobs import Value
 from dpviz.data import bundled, synthetic
 from dpviz.data.dataset import Dataset
-from dpviz.data.transforms import MAX_SEED
 
 # Records of a synthetic set. Our choice: enough for several private iterations at ε = 1, quick enough for a slider.
 DEFAULT_RECORDS = 5_000
@@ -38,101 +38,37 @@ class _Entry:
     # Public. None if there are no groups, or if a knob sets their number.
     n_groups: int | None = None
 
+    @classmethod
+    def of_set(
+        cls,
+        name: str,
+        *,
+        default: int = DEFAULT_RECORDS,
+        n_records: int | None = None,
+        n_groups: int | None = None,
+        knobs: Sequence[Sequence[Any]] = (),
+    ) -> "_Entry":
+        """Return an entry of `gallery.toml`: a real set if it has `n_records`, else a synthetic one."""
+        made = []
+        for knob, *rest in knobs:
+            # A default alone; what is shared has the rest.
+            if len(rest) == 1:
+                kind, *texts = _WRITTEN["shared"][knob]
+                rest = [kind, *rest, *texts]
+            made.append(Knob(knob, *rest))
+        if n_records is None:
+            return cls(SizeLimits(0, default, synthetic.MAX_RECORDS), getattr(synthetic, name), tuple(made), n_groups)
+        make = getattr(bundled, name)
 
-def _synthetic(
-    make: Callable[..., Dataset], *knobs: Knob, n_groups: int | None = None, default: int = DEFAULT_RECORDS
-) -> _Entry:
-    return _Entry(SizeLimits(0, default, synthetic.MAX_RECORDS), make, knobs, n_groups)
+        def sample(n: int, *, rng: np.random.Generator, n_projected: int = 0, projection_seed: int = 0) -> Dataset:
+            records = subsample(make(), n, rng=rng)
+            return records.projected(n_projected, seed=projection_seed) if n_projected else records
 
-
-def _real(make: Callable[[], Dataset], n_records: int, *knobs: Knob, n_groups: int | None = None) -> _Entry:
-    def sample(n: int, *, rng: np.random.Generator, n_projected: int = 0, projection_seed: int = 0) -> Dataset:
-        records = subsample(make(), n, rng=rng)
-        return records.projected(n_projected, seed=projection_seed) if n_projected else records
-
-    return _Entry(SizeLimits(0, n_records, n_records), sample, knobs, n_groups)
-
-
-def _noise(default: float, help: str, high: float) -> Knob:
-    return Knob("noise", "float", default, "Noise", help, 0.0, high, 0.0, 10.0)
-
-
-def _share(
-    name: str, default: float, label: str, help: str, low: float = 0.0, high: float = 1.0, maximum: float = 1.0
-) -> Knob:
-    return Knob(name, "float", default, label, help, low, high, 0.0, maximum)
-
-
-def _n_clusters(default: int) -> Knob:
-    return Knob("n_clusters", "int", default, "Clusters", "How many groups there really are.", 1, 20, 1, 100)
-
-
-def _n_features(default: int) -> Knob:
-    return Knob("n_features", "int", default, "Features", "Dimension of the records.", 2, 50, 1, 50)
+        return cls(SizeLimits(0, n_records, n_records), sample, tuple(made), n_groups)
 
 
-SMALLER = "Each cluster is smaller than the one before by this share: 0 makes all equal."
-MIXES = "Random mixes in place of the features, from a public seed: less noise in all. 0 keeps the features."
-# For real sets with at least 16 features.
-PROJECTION = (
-    Knob("n_projected", "int", 0, "Project to features", MIXES, 0, 8, 0, 15),
-    Knob("projection_seed", "int", 0, "Projection seed", "Draws the mixes; public.", 0, 100, 0, MAX_SEED),
-)
-_GALLERY: Mapping[str, _Entry] = MappingProxyType(
-    {
-        "blobs": _synthetic(
-            synthetic.blobs,
-            _n_clusters(5),
-            _share("overlap", 0.35, "Overlap", "0: well separated, 1: merged into one cloud."),
-            _share("imbalance", 0.0, "Imbalance", SMALLER, high=0.95, maximum=0.95),
-            _n_features(2),
-        ),
-        "moons": _synthetic(
-            synthetic.moons,
-            _noise(synthetic.MOONS_NOISE, "Standard deviation around each half circle.", 0.4),
-            n_groups=2,
-            default=synthetic.MOONS_RECORDS,
-        ),
-        "circles": _synthetic(
-            synthetic.circles, _noise(0.06, "Standard deviation around each circle.", 0.4), n_groups=2
-        ),
-        "spirals": _synthetic(
-            synthetic.spirals, _noise(0.03, "Standard deviation around each arm.", 0.2), n_groups=synthetic.N_ARMS
-        ),
-        "anisotropic": _synthetic(
-            synthetic.anisotropic,
-            _share("stretch", 1.0, "Stretch", "0: round clusters, 1: three stripes."),
-            n_groups=len(synthetic.ANISOTROPIC_CENTERS),
-        ),
-        "nested": _synthetic(
-            synthetic.nested,
-            _share("spread", 0.2, "Spread", "Standard deviation of each small cluster.", 0.05, 0.8),
-            n_groups=synthetic.N_GROUPS**2,
-        ),
-        "outliers": _synthetic(
-            synthetic.outliers,
-            _share("share", 0.02, "Outliers", "Share of records anywhere in the box.", high=0.3),
-            n_groups=len(synthetic.OUTLIER_CENTERS),
-        ),
-        "imbalanced": _synthetic(
-            synthetic.imbalanced,
-            _share("small_share", 0.08, "Small clusters", "Share of records in all five together.", high=0.6),
-            n_groups=len(synthetic.LARGE_CENTERS) + len(synthetic.SMALL_CENTERS),
-        ),
-        "mixture": _synthetic(synthetic.mixture, _n_features(10), _n_clusters(8)),
-        "null": _synthetic(synthetic.null, _n_features(2)),
-        "city": _synthetic(synthetic.city, n_groups=len(synthetic.DISTRICTS), default=synthetic.CITY_RECORDS),
-        "iris": _real(bundled.iris, bundled.N_IRIS, n_groups=3),
-        "breast_cancer": _real(bundled.breast_cancer, bundled.N_BREAST_CANCER, *PROJECTION, n_groups=2),
-        "wine": _real(bundled.wine, bundled.N_WINE, n_groups=3),
-        "digits": _real(bundled.digits, bundled.N_DIGITS, *PROJECTION, n_groups=10),
-        "diabetes": _real(bundled.diabetes, bundled.N_DIABETES),
-        "gapminder": _real(bundled.gapminder, bundled.N_GAPMINDER, n_groups=5),
-        "carshare": _real(bundled.carshare, bundled.N_CARSHARE),
-        "image": _real(bundled.photograph, bundled.IMAGE_HEIGHT * bundled.IMAGE_WIDTH),
-        "flower": _real(bundled.flower, bundled.IMAGE_HEIGHT * bundled.IMAGE_WIDTH),
-    }
-)
+_WRITTEN = tomllib.loads(text("gallery.toml"))
+_GALLERY = {name: _Entry.of_set(name, **each) for name, each in _WRITTEN["sets"].items()}
 DATASETS: tuple[str, ...] = tuple(_GALLERY)
 
 

@@ -17,8 +17,6 @@ from dpviz.data.dataset import Dataset, Ground
 
 # Maximum number of records. Our choice.
 MAX_RECORDS = 1_000_000
-# Byun, Choi & Lee, figure 2.
-MOONS_RECORDS, MOONS_NOISE = 10_000, 0.05
 # Maximum n * d. Our choice: 80 MB of float64.
 MAX_CELLS = 10_000_000
 
@@ -85,8 +83,6 @@ ELONGATION = 3.0
 MIXTURE_SPREAD = 0.16
 
 
-# Our choice: so few homes can be distinguished on a map.
-CITY_RECORDS = 1_000
 CITY_SIDE = 10_000.0  # m
 CITY_BOX = Box.cube(0.0, CITY_SIDE, 2)
 

@@ -134,10 +134,10 @@ def start(
     form = st.container(key="dpviz-form")
     public = state.value(AUDIENCE) == "public"
     source, described = pick(row, form, public=public, default=data, own=own)
-    state.note_whether_blank(source is None)
+    state.session().is_blank = source is None
     if source is None:
         # Otherwise the message above names the missing file.
-        if not answers.expected_file():
+        if not answers.session().linked:
             form.info(DESCRIBE)
         if not hiding.hides("export"):
             # The menus need data.

@@ -26,11 +26,9 @@ def fill(knob: Knob, name: str, contents: Mapping[str, Callable[[], None]]) -> N
     controls.fill(knob, {**contents, CHOICE[0]: lambda: draw_tab(name)})
 
 
-@st.fragment
+@state.fragment
 def draw_tab(name: str) -> None:
     """Draw everything that there is to read about the picture of this page, anew when the picture changes."""
-    if state.is_blank():
-        return
     after_picture("wait-read")
     screen, page = latest(), CATALOGUE[name].reading
     if page is None:

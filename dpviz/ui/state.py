@@ -9,7 +9,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NoReturn, TypeAlias, TypeVar
+from functools import wraps
+from typing import Annotated, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -32,21 +33,11 @@ ADDRESS_SIGNS = ("://", "w.", "@")
 JOINER = "\u2060"
 # Signs that Markdown reads as more than text.
 MARKUP = re.compile(r"[\\`*{}[\]()<>#+\-.!|$:~]|(?<![^\W_])_|_(?![^\W_])")
-_KNOBS = "dpviz:knobs"
-_QUERY = "dpviz:query"
-_PROBLEMS = "dpviz:problems"
-_ON_PAGE = "dpviz:problems-shown"
-_BLANK = "dpviz:blank"
-_ORIGIN = "dpviz:query-origin"
-_KEPT_PARAMS = "dpviz:staying"
-_JUMP = "dpviz:leap"
-# Keys of the data picker, which reads its parameters again.
-_PICKER = ("dpviz:data-follows", "dpviz:linked-upload")
-_TIED = "dpviz:tied"
 # Numbers in a message of the browser, which has no separate type for whole numbers.
 Number = Annotated[float, Strict(), AllowInfNan(False)]
 Index = Annotated[Number, Ge(0), Predicate(float.is_integer)]
 T = TypeVar("T")
+P = ParamSpec("P")
 # Names and values of a link.
 Pairs: TypeAlias = Sequence[tuple[str, str]]
 _FORMS: dict[object, TypeAdapter[Any]] = {}
@@ -88,8 +79,8 @@ def session_value(key: str, make: Callable[[], T]) -> Callable[[], T]:
 
 
 @dataclass(slots=True)
-class KnobState:
-    """The knobs of a session: one object, because each look into the session's state costs as much as a knob."""
+class PageState:
+    """Knobs, link and messages of a session: one object, because each look into its state costs as much as a knob."""
 
     # Values that were chosen or linked, by name.
     values: dict[str, Value] = field(default_factory=dict)
@@ -97,25 +88,51 @@ class KnobState:
     names_read: set[str] = field(default_factory=set)
     # Defaults by knob name. If two knobs of one name have different defaults, a link leaves out none of their values.
     page_defaults: defaultdict[str, set[Value]] = field(default_factory=lambda: defaultdict(set))
+    # Widget -> number of changes by anything but the widget, last value, and whether somebody has chosen that value.
+    ties: dict[str, tuple[int, object, bool]] = field(default_factory=dict)
+    # Parameters that the session was opened with; None until they are read.
+    query: dict[str, str] | None = None
+    # Source of these parameters in messages.
+    origin: str = "link"
+    # Data set that stays with the reader from page to page; None until the parameters name it.
+    data: str | None = None
+    # Parameters that every link has.
+    kept_params: dict[str, str] = field(default_factory=dict)
+    # Page to open, its parameters, whether they name the records, and the knobs that stay.
+    jump: tuple[str, Mapping[str, str], bool, Collection[str]] | None = None
+    # Messages for the reader: those to show, and those that the page shows.
+    problems: list[str] = field(default_factory=list)
+    problems_shown: list[str] = field(default_factory=list)
+    # True if the page ended for lack of data. A waiting line may still run fragments of the page before.
+    is_blank: bool = False
 
 
-knob_state = session_value(_KNOBS, KnobState)
-_ties = session_value(_TIED, dict[str, tuple[int, object, bool]])
+session = session_value("dpviz:knobs", PageState)
+
+
+def fragment(draw: Callable[P, None]) -> Callable[P, None]:
+    """Return a fragment of Streamlit that draws nothing if its page has ended for lack of data."""
+
+    @st.fragment
+    @wraps(draw)
+    def draw_if_there(*args: P.args, **kwargs: P.kwargs) -> None:
+        if not session().is_blank:
+            draw(*args, **kwargs)
+
+    return draw_if_there
 
 
 def opening_query() -> dict[str, str]:
     """Return the query parameters that this session was opened with; the last one of those with one name."""
-    # Each look into the session's state costs as much as reading a knob.
-    try:
-        query: dict[str, str] = st.session_state[_QUERY]
-    except KeyError:
+    opened = session()
+    if opened.query is None:
         params = st.query_params
-        query = st.session_state[_QUERY] = _follow_moves(dict(params))
+        opened.query = _follow_moves(dict(params))
         repeated = [name for name in params if len(params.get_all(name)) > 1]
         for name in repeated[:MOST_REPEATED]:
             times = len(params.get_all(name))
             report(f"The link has {name[:MOST_NAME]!r} {times} times, but once is enough. The last one counts.")
-    return query
+    return opened.query
 
 
 def value(knob: Knob) -> Any:
@@ -123,16 +140,16 @@ def value(knob: Knob) -> Any:
 
     A default is not kept, because a different page's knob of this name has its own default.
     """
-    session = knob_state()
-    session.page_defaults[knob.name].add(knob.default)
-    if knob.name not in session.values:
-        session.names_read.add(knob.name)
+    knobs = session()
+    knobs.page_defaults[knob.name].add(knob.default)
+    if knob.name not in knobs.values:
+        knobs.names_read.add(knob.name)
         text = opening_query().get(knob.name)
         if text is None:
             return knob.default
-        session.values[knob.name] = _linked(knob, text)
+        knobs.values[knob.name] = _linked(knob, text)
     try:
-        return knob.parse(knob.format(session.values[knob.name]))
+        return knob.parse(knob.format(knobs.values[knob.name]))
     # A different page's knob of this name has values that this one does not have.
     except KnobError:
         return knob.default
@@ -143,7 +160,7 @@ def remember(knob: Knob, chosen: Value) -> Any:
     try:
         parsed = knob.parse(knob.format(chosen))
         if parsed != value(knob):
-            knob_state().values[knob.name] = parsed
+            session().values[knob.name] = parsed
     except KnobError as error:
         report(f"{error} It stays at {knob.format(value(knob))}.")
     return value(knob)
@@ -155,39 +172,40 @@ def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False, k
     The records stay as they are, except that `records` lets the parameters name the records, too. Apart from the
     records, only the knobs named in `keep` stay: a page's own knobs, to which the reader comes back.
     """
-    session = knob_state()
-    session.values = {name: chosen for name, chosen in session.values.items() if name in keep and name not in query}
+    opened = session()
+    opened.values = {name: chosen for name, chosen in opened.values.items() if name in keep and name not in query}
     linked = {name: text for name, text in opening_query().items() if name in keep}
-    for key in _PICKER if records else ():
-        st.session_state.pop(key, None)
+    if records:
+        opened.data = None
     # Keys of values that sliders offer in addition.
     for key in [key for key in st.session_state if str(key).startswith("given:")]:
         del st.session_state[key]
-    st.session_state[_ORIGIN] = origin
-    st.session_state.pop(_PROBLEMS, None)
-    st.session_state[_QUERY] = _follow_moves({**linked, **query})
+    opened.origin = origin
+    opened.problems.clear()
+    opened.query = _follow_moves({**linked, **query})
 
 
 def open_page(page: str, query: Mapping[str, str], *, records: bool = False, keep: Collection[str] = ()) -> None:
     """Open a different page with these parameters in the app's next run; `records` and `keep` as in `open_anew`."""
-    st.session_state[_JUMP] = (page, dict(query), records, tuple(keep))
+    session().jump = (page, dict(query), records, tuple(keep))
 
 
 def follow_jump(page: str, pages: Mapping[str, StreamlitPage]) -> None:
     """Go to the page that `open_page` has named, and open it; `page` is the present one, `pages` are all."""
-    if _JUMP not in st.session_state:
+    jump = session().jump
+    if jump is None:
         return
-    target, query, records, kept = st.session_state[_JUMP]
+    target, query, records, kept = jump
     if target != page:
         st.switch_page(pages[target])
-    del st.session_state[_JUMP]
+    session().jump = None
     open_anew(query, "link", records=records, keep=kept)
 
 
 def forget(names: Iterable[str]) -> None:
     """Let these knobs start again from their defaults, and not from the link."""
     for name in names:
-        knob_state().values.pop(name, None)
+        session().values.pop(name, None)
         st.session_state.pop(widget_key(name), None)
         opening_query().pop(name, None)
 
@@ -195,16 +213,6 @@ def forget(names: Iterable[str]) -> None:
 def take_linked(name: str) -> str:
     """Return a text of the link that no knob checks, or "" without one, and take it out for its first reader."""
     return opening_query().pop(name, "")[:MOST_TEXT]
-
-
-def note_whether_blank(blank: bool) -> None:
-    """Remember if the page ended for lack of data: a waiting line may still run fragments of the page before."""
-    st.session_state[_BLANK] = blank
-
-
-def is_blank() -> bool:
-    """Return True if there is nothing that a fragment could be drawn into."""
-    return bool(st.session_state.get(_BLANK, False))
 
 
 def widget_key(name: str) -> str:
@@ -219,7 +227,7 @@ def tie(name: str, value: object, *, chosen: bool = True) -> str:
     next run. Under the old key, that value would undo the change. A default that follows a different default keeps the
     key, because neither was `chosen`.
     """
-    ties = _ties()
+    ties = session().ties
     turn, before, was_chosen = ties.get(name, (0, value, chosen))
     turn += before != value and (chosen or was_chosen)
     ties[name] = (turn, value, chosen)
@@ -231,15 +239,16 @@ def tie(name: str, value: object, *, chosen: bool = True) -> str:
 def take_choice(name: str, key: str) -> Any:
     """Return the reader's choice with the widget `name`, whose key was `key` then."""
     chosen = st.session_state.get(key)
-    turn, *_ = _ties().get(name, (0, None, True))
+    ties = session().ties
+    turn, *_ = ties.get(name, (0, None, True))
     if key == _key_of(name, turn):
-        _ties()[name] = (turn, chosen, True)
+        ties[name] = (turn, chosen, True)
     return chosen
 
 
 def is_chosen(knob: Knob) -> bool:
     """Return True if a reader, a link or a preset has chosen the knob's value, instead of its default."""
-    return knob.name in knob_state().values
+    return knob.name in session().values
 
 
 def _key_of(name: str, turn: int) -> str:
@@ -253,26 +262,28 @@ def report(problem: str) -> None:
 
 def take_problems() -> list[str]:
     """Return the messages: those to be shown now, once."""
-    problems: list[str] = st.session_state.pop(_PROBLEMS, [])
-    st.session_state.setdefault(_ON_PAGE, []).extend(problems)
+    page = session()
+    problems, page.problems = page.problems, []
+    page.problems_shown += problems
     return problems
 
 
 def begin() -> None:
     """Begin a run of the whole page, from which the messages of the last one are gone."""
-    st.session_state.pop(_ON_PAGE, None)
-    knob_state().page_defaults.clear()
+    session().problems_shown.clear()
+    session().page_defaults.clear()
 
 
 def run_again() -> NoReturn:
     """Run the whole page again, and show the page's messages: they may be from this very run."""
-    for problem in st.session_state.pop(_ON_PAGE, []):
+    for problem in session().problems_shown:
         _keep(problem)
+    session().problems_shown.clear()
     st.rerun(scope="app")
 
 
 def _keep(problem: str) -> None:
-    problems: list[str] = st.session_state.setdefault(_PROBLEMS, [])
+    problems = session().problems
     if problem not in problems:
         problems.append(problem)
 
@@ -293,12 +304,12 @@ def error(words: object) -> None:
 
 def query(pairs: Pairs) -> str:
     """Write name and value pairs, and the kept parameters, as the query of a URL."""
-    return urlencode([*pairs, *kept_params().items()])
+    return urlencode([*pairs, *session().kept_params.items()])
 
 
 def differing_query(pairs: Pairs) -> str:
     """Write a page's link: the pairs whose values differ from the defaults that their knobs have on this page."""
-    defaults = knob_state().page_defaults
+    defaults = session().page_defaults
     differing = {name for name, text in pairs if [text] != [Knob.format(each) for each in defaults.get(name, ())]}
     # A link that names a tab but not the audience opens at the tab. This link opens at the picture.
     if any(name in TABS or name.endswith(TAB_ENDING) for name in differing):
@@ -308,25 +319,20 @@ def differing_query(pairs: Pairs) -> str:
 
 def set_default(name: str, text: str) -> None:
     """Declare the default of a part of this page's link that no knob reads."""
-    knob_state().page_defaults[name].add(text)
+    session().page_defaults[name].add(text)
 
 
 def keep_param(name: str, text: str) -> None:
     """Add a parameter to every later link; it is not part of the picture. An empty `text` removes it."""
-    pairs: dict[str, str] = st.session_state.setdefault(_KEPT_PARAMS, {})
+    pairs = session().kept_params
     pairs.pop(name, None)
     if text:
         pairs[name] = text
 
 
-def kept_params() -> dict[str, str]:
-    """Return the parameters that every link has."""
-    return dict(st.session_state.get(_KEPT_PARAMS, {}))
-
-
 def never_asked() -> list[str]:
     """Return the names of the link that nothing on the page has asked for."""
-    return [name for name in opening_query() if name not in knob_state().names_read | READ_ELSEWHERE]
+    return [name for name in opening_query() if name not in session().names_read | READ_ELSEWHERE]
 
 
 def _follow_moves(query: Mapping[str, str]) -> dict[str, str]:
@@ -344,8 +350,5 @@ def _linked(knob: Knob, text: str) -> Value:
     try:
         return knob.parse(text)
     except KnobError as error:
-        report(
-            f"The {st.session_state.get(_ORIGIN, 'link')}'s {error} "
-            f"{knob.label} is {knob.format(knob.default)} instead."
-        )
+        report(f"The {session().origin}'s {error} {knob.label} is {knob.format(knob.default)} instead.")
         return knob.default

@@ -107,9 +107,9 @@ def test_a_value_that_no_link_may_have_is_refused_in_a_file_too(open_page):
     page = open_page(DPM)
     whole = json.loads(file_of(page, DPM, "json"))
     whole["knobs"] |= {"epsilon": 1e300, "calibration": "evil", "t": "![](x)"}
-    for key, value in (("query", dict(settings.read(json.dumps(whole).encode()).query)), ("values", {})):
-        page.app.session_state[f"dpviz:{key}"] = value
-    page.app.session_state["dpviz:query-origin"] = "file"
+    session = page.app.session_state["dpviz:knobs"]
+    session.query, session.origin = dict(settings.read(json.dumps(whole).encode()).query), "file"
+    session.values.clear()
     page.run()
     for name in ("epsilon", "calibration", "t"):
         (said,) = [warning for warning in page.warnings if f"{name} must be" in warning]

@@ -96,7 +96,7 @@ def test_a_wrong_name_is_said_with_what_is_allowed_and_the_rest_holds(open_page)
 def test_hiding_is_not_in_exported_settings_and_stays_when_another_page_is_opened(open_page):
     page = open_page(DPM, n="300", hide="seeds", size="projector")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state, "kept_params", lambda: {"hide": "seeds", "size": "projector"})
+        patch.setattr(state, "session", lambda: page.app.session_state["dpviz:knobs"])
         file = json.loads(make(page.shown, DPM, ExportRequest("json")).content)
     knobs = {name for group in ("data", "seeds", "view", "knobs") for name in file[group]}
     assert not knobs & {"hide", "size"}

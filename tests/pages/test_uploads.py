@@ -350,7 +350,7 @@ def test_a_file_has_its_own_answers_and_the_last_files_only_when_asked(upload):
 def test_a_file_that_is_taken_away_is_forgotten_with_its_answers(upload):
     page = unit_bounds(upload(CSV)).give(None)
     assert "Describe your data above" in page.said
-    assert "dpviz:table" not in page.app.session_state
+    assert page.app.session_state["dpviz:upload"].table is None
     assert page.packed() == {}
     page = page.give(SAME_COLUMNS)
     assert not [label for label in page.buttons if label.startswith("Describe it like")]

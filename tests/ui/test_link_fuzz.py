@@ -66,7 +66,7 @@ def test_any_link_keeps_only_allowed_values(link, query):
             value = state.value(knob)
             assert knob.parse(knob.format(value)) == value
             assert type(value) is type(knob.default) or knob.default is None
-    kept = state.knob_state().values
+    kept = state.session().values
     assert set(kept) <= set(query)
     problems = state.take_problems()
     assert len(problems) <= len(query) + state.MOST_REPEATED

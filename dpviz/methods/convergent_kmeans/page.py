@@ -284,7 +284,7 @@ class ConvergentKMeansPage(MethodPage):
         """Return the settings of the two-worlds tab. The plan of a run follows a released number."""
         return WorldsTab(self.current_request, planned=False)
 
-    @st.fragment
+    @state.fragment
     def attack(self) -> None:
         """Draw the attack on one record: from exact centers, from noisy ones, and from the paper's release.
 
@@ -293,8 +293,6 @@ class ConvergentKMeansPage(MethodPage):
         frame = self.frame
         if frame.public:
             st.info(NO_ATTACK)
-            return
-        if state.is_blank():
             return
         n = frame.source.dataset.n
         if n < 2:

@@ -161,11 +161,9 @@ class DPMPage(MethodPage):
         """Return the settings of the two-worlds tab. The plan of a run follows a released number."""
         return WorldsTab(self.current_request, planned=False)
 
-    @st.fragment
+    @state.fragment
     def inside(self) -> None:
         """Draw the split tree, and beside it the chosen subset's numbers and strips."""
-        if state.is_blank():
-            return
         after_picture("wait-inside")
         run = self.run()
         if run is None:
@@ -202,11 +200,9 @@ class DPMPage(MethodPage):
         """Draw many runs: their releases, one after another, and their cuts."""
         many_runs.many(self.frame, self.request, self.budget, self.noise, self.view, bands=True, more=self.cuts)
 
-    @st.fragment
+    @state.fragment
     def cuts(self, n_runs: int) -> None:
         """Draw the cuts of `n_runs` other runs, their numbers of clusters, and the shown cuts that come again."""
-        if state.is_blank():
-            return
         run = self.run()
         if run is None:
             return
@@ -252,11 +248,9 @@ class DPMPage(MethodPage):
         else:
             self.draw_quality()
 
-    @st.fragment
+    @state.fragment
     def draw_quality(self) -> None:
         """Draw the table of quality. Curator only."""
-        if state.is_blank():
-            return
         run = self.run()
         if run is None:
             return

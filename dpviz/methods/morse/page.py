@@ -120,11 +120,9 @@ class MorsePage(MethodPage):
         many_runs.many(self.frame, self.request, self.budget, self.noise, self.view)
         self.agreement()
 
-    @st.fragment
+    @state.fragment
     def agreement(self) -> None:
         """Draw how often runs are right, before and after Morse processing, at ε and beside it."""
-        if state.is_blank():
-            return
         n_runs = int(controls.control(RUNS))
         now = float(state.value(self.budget))
         # The budget on screen comes first.

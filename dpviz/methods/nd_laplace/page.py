@@ -277,7 +277,7 @@ class NDLaplacePage(MethodPage):
 
     def followed_run(self, key: str) -> NDLaplaceRun | None:
         """Return the run for a fragment that is drawn again after the picture; None if there is nothing to draw."""
-        if state.is_blank():
+        if state.session().is_blank:
             return None
         after_picture(key)
         return self.run()
@@ -306,11 +306,9 @@ class NDLaplacePage(MethodPage):
             self.frame, self.request, self.budget, self.noise, self.view, fields=look, stand=lambda: backdrop
         )
 
-    @st.fragment
+    @state.fragment
     def clusters_tab(self) -> None:
         """Draw clusters on clean and on moved points side by side, then agreement against ε, then parameter curves."""
-        if state.is_blank():
-            return
         run, frame = self.run(), self.frame
         if run is None or run.n < 2:
             st.caption("There are no two points to cluster.")
@@ -410,11 +408,9 @@ class NDLaplacePage(MethodPage):
             f"twice the features. Computed from {clusters.IN_CURVES} released points at most, which costs no privacy."
         )
 
-    @st.fragment
+    @state.fragment
     def attacks_tab(self) -> None:
         """Draw an attacker's knowledge from the release on screen, and from more releases."""
-        if state.is_blank():
-            return
         run = self.run()
         if run is None or not run.n:
             after_picture("wait-attacks")

@@ -292,11 +292,9 @@ class SourceTargetPage(MethodPage):
         else:
             self.draw_costs()
 
-    @st.fragment
+    @state.fragment
     def draw_costs(self) -> None:
         """Draw costs by k and by the budget, which is read when runs begin, because a different fragment moves it."""
-        if state.is_blank():
-            return
         n_runs, now = int(controls.control(RUNS)), float(state.value(self.budget))
         params, seed = self.params(now), self.noise.seed_for(self.frame.source).value
         n_targets = len(params.targets)
@@ -356,11 +354,9 @@ class SourceTargetPage(MethodPage):
                 st.caption(f"There are {n:,} records: this is the last, row {row}.")
             self.draw_change(row)
 
-    @st.fragment
+    @state.fragment
     def draw_change(self, row: int) -> None:
         """Draw both releases, with the record and without it or with it elsewhere."""
-        if state.is_blank():
-            return
         source, dataset = self.frame.source, self.frame.source.dataset
         params, seed = self.params(float(state.value(self.budget))), self.noise.seed_for(source)
         what, place = controls.control(WHAT), None

@@ -257,11 +257,9 @@ def pairs_of(page: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
     return cases_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
 
 
-@st.fragment
+@state.fragment
 def on_stage(page: PageFrame, question: AuditQuestion, pairs: tuple[AuditCase, ...], parts: state.Pairs) -> None:
     """Draw the stage with the result of the runs or their progress, then the counts."""
-    if state.is_blank():
-        return
     if follow():
         st.rerun()
     # Every run creates these containers, because a fragment may only write into places of the last whole run.
@@ -466,11 +464,9 @@ def code_of(page: PageFrame, question: AuditQuestion) -> Calls:
     return pictures.code(files.data_of(page.source, public=page.public), question)
 
 
-@st.fragment
+@state.fragment
 def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) -> None:
     """Draw the text about this audit."""
-    if state.is_blank():
-        return
     after_picture("wait-read")
     there, parts, code = known(page, question), [], ""
     if case is not None and there is not None:
@@ -480,11 +476,9 @@ def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) ->
     reading.article(pictures.MISREADINGS, pictures.PAPERS, parts, code, CODE)
 
 
-@st.fragment
+@state.fragment
 def table(page: PageFrame) -> None:
     """Draw the table of the file, or the one that is being computed here."""
-    if state.is_blank():
-        return
     st.subheader("All methods and modes", anchor=False)
     if st.session_state.get(_LIVE):
         jobs = [Job(line, (key, TABLE_RUNS, TABLE_SEED), n_runs=0) for key in cases()]
@@ -562,11 +556,9 @@ def method_address(key: str) -> str | None:
     return f"./{case.method}?{urlencode(case.choices)}"
 
 
-@st.fragment
+@state.fragment
 def tab(page: PageFrame, method: str) -> None:
     """Draw the audit of `method`, a name in a catalogue: first the progress of its runs, then their result."""
-    if state.is_blank():
-        return
     st.caption(TAB_WORDS)
     first = next(each.key for each in cases().values() if each.method == method)
     question = AuditQuestion(first, CONSTRUCTED, 1.0, TAB_RUNS, TAB_SEED)

@@ -75,7 +75,7 @@ class Backdrop(Confidential):
     plane: Projection | None = None
 
 
-@st.fragment
+@state.fragment
 def many(
     page: PageFrame,
     describe: Describe,
@@ -95,8 +95,6 @@ def many(
     """
     if page.public:
         st.info(PUBLIC)
-        return
-    if state.is_blank():
         return
     now = float(state.value(budget))
     grid = sorted({*(at for at in EPSILONS if budget.low <= at <= budget.high), now}) if bands else []
@@ -190,7 +188,7 @@ def _draw_dots(runs: Sequence[Outcome], difference: str) -> None:
     st.caption(f"{len(values)} runs, {difference}. Exact, like everything here: not a release.")
 
 
-@st.fragment
+@state.fragment
 def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view: View) -> None:
     """Draw one method over all stops of the slider of `epsilon`, with the same random numbers at each.
 
@@ -198,8 +196,6 @@ def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view:
     """
     if page.public:
         st.info(OVER_PUBLIC)
-        return
-    if state.is_blank():
         return
     stops = friendly(epsilon.low, epsilon.high)
     try:

@@ -200,10 +200,8 @@ def _row(n: int) -> int:
     return min(int(state.value(RECORD)), max(n - 1, 0))
 
 
-@st.fragment
+@state.fragment
 def _worlds(frame: PageFrame, tab: WorldsTab, change: Change, noise: Noise, view: View) -> None:
-    if state.is_blank():
-        return
     try:
         method = tab.method()
         result = run_method(method, frame.source, noise).result

@@ -7,6 +7,7 @@ include extremes of the records: the same file yields them again.
 """
 
 import csv
+import dataclasses
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -38,16 +39,32 @@ SIGNS = {
     "'": "apostrophe",
     "": "none",
 }
-_TABLE = "dpviz:table"
-_ANSWERS = "dpviz:answers"
-_all_answers = state.session_value(_ANSWERS, dict[str, dict[str, Any]])
-_BEFORE = "dpviz:table-before"
-_FILE = "dpviz:given-file"
-_READING = "dpviz:table-format"
-_LINK = "dpviz:linked-upload"
-_FORM = "dpviz:upload-form"
-# Fingerprint of the first file that the pending form was for.
-_FOR = "dpviz:upload-form-for"
+_UPLOAD = "dpviz:upload"
+
+
+@dataclass(slots=True)
+class Upload:
+    """The session's file and the answers about it, and what a link or settings have named."""
+
+    # Stored, so that it can be read again with different settings.
+    file: UploadedFile | None = None
+    # The table, or why the file is none.
+    table: Table | TableError | None = None
+    # Settings by which the file was read.
+    reading: TableFormat = READ_OFF
+    # Fingerprint, name and reading of the table before.
+    before: tuple[str, str, TableFormat] = ("", "", READ_OFF)
+    # Answers by a table's fingerprint.
+    answers: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    # Fingerprint of the file that the link was made with; "" if the link names no file.
+    linked: str = ""
+    # A number that is different for every import, and its answers, whichever file they are about.
+    form: tuple[int, Choices | None] = (0, None)
+    # Fingerprint of the first file that the form was for; "" until that file has arrived.
+    form_for: str = ""
+
+
+session = state.session_value(_UPLOAD, Upload)
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -129,62 +146,30 @@ class Field(TypedDict):
     args: tuple[str, ...]
 
 
-def keep_file(uploaded: UploadedFile) -> None:
-    """Store an uploaded file, so that it can be read again with different settings."""
-    st.session_state[_FILE] = uploaded
-
-
-def file() -> UploadedFile | None:
-    """Return the uploaded file, or None if there is none."""
-    uploaded: UploadedFile | None = st.session_state.get(_FILE)
-    return uploaded
-
-
 def keep_table(table: Table | TableError, reading: TableFormat) -> None:
     """Store a table, or why a file is none, and the settings by which it was read."""
-    before, reading_before = st.session_state.get(_TABLE), st.session_state.get(_READING, READ_OFF)
+    upload = session()
+    before = upload.table
     if isinstance(before, Table) and not (isinstance(table, Table) and table.digest == before.digest):
-        st.session_state[_BEFORE] = (before.digest, before.name, reading_before)
-    st.session_state[_TABLE] = table
-    st.session_state[_READING] = reading
-
-
-def reading() -> TableFormat:
-    """Return the settings by which the file was read."""
-    settings: TableFormat = st.session_state.get(_READING, READ_OFF)
-    return settings
+        upload.before = (before.digest, before.name, upload.reading)
+    upload.table, upload.reading = table, reading
 
 
 def forget() -> None:
     """Forget the table, those before it, and the answers about them."""
-    for key in (_TABLE, _BEFORE, _ANSWERS, _FILE, _READING):
-        st.session_state.pop(key, None)
+    old = session()
+    st.session_state[_UPLOAD] = Upload(linked=old.linked, form=old.form, form_for=old.form_for)
 
 
 def table() -> Table | None:
     """Return the session's table. Raises TableError if its file is not a table."""
-    stored = st.session_state.get(_TABLE)
+    stored = session().table
     if isinstance(stored, TableError):
         # A new error, because the old one would collect the frames of every run.
         error = TableError(str(stored))
         error.beginning = stored.beginning
         raise error
-    return stored if isinstance(stored, Table) else None
-
-
-def expect_file(fingerprint: str) -> None:
-    """Remember that the link was made with the file of this fingerprint."""
-    st.session_state[_LINK] = fingerprint[:64]
-
-
-def expect_no_file() -> None:
-    """Forget the link's file."""
-    st.session_state.pop(_LINK, None)
-
-
-def expected_file() -> str:
-    """Return the fingerprint of the link's file, or "" if the link names no file."""
-    return str(st.session_state.get(_LINK, ""))
+    return stored
 
 
 def answer(name: str, default: object = None) -> Any:
@@ -196,9 +181,9 @@ def answer(name: str, default: object = None) -> Any:
 
 def answers_before() -> tuple[str, Mapping[str, Any], TableFormat]:
     """Return the name of the file before this one, the answers about it, and how it was read; nothing without one."""
-    digest, name, reading_before = st.session_state.get(_BEFORE, ("", "", READ_OFF))
-    before = _all_answers().get(digest, {})
-    return name, {} if before is _answers() else before, reading_before
+    digest, name, reading = session().before
+    before = session().answers.get(digest, {})
+    return name, {} if before is _answers() else before, reading
 
 
 def set_answers(values: Mapping[str, object]) -> None:
@@ -218,26 +203,14 @@ def keep(name: str, key: str) -> None:
 
 
 def _answers() -> dict[str, Any]:
-    stored = st.session_state.get(_TABLE)
-    return _all_answers().setdefault(stored.digest if isinstance(stored, Table) else "", {})
+    stored = session().table
+    return session().answers.setdefault(stored.digest if isinstance(stored, Table) else "", {})
 
 
 def expect_form(form: Choices | None) -> None:
     """Have the answers ready for the file that comes next; None removes the last ones."""
-    number = pending_form()[0]
-    st.session_state[_FORM] = (number + 1, form)
-    st.session_state.pop(_FOR, None)
-
-
-def pending_form() -> tuple[int, Choices | None]:
-    """Return a number that is different for every import, and its answers, whichever file they are about."""
-    pending: tuple[int, Choices | None] = st.session_state.get(_FORM, (0, None))
-    return pending
-
-
-def form_is_taken() -> bool:
-    """Return True if a file that the pending form is for has arrived."""
-    return _FOR in st.session_state
+    upload = session()
+    upload.form, upload.form_for = (upload.form[0] + 1, form), ""
 
 
 def form_for(table: Table) -> tuple[int, Choices | None]:
@@ -246,11 +219,12 @@ def form_for(table: Table) -> tuple[int, Choices | None]:
     The answers are about the file that the link or the settings were made with, and about the first uploaded file with
     their columns. A later file has answers of its own.
     """
-    number, form = pending_form()
+    upload = session()
+    number, form = upload.form
     if form is None or not set(form.features) <= set(table.numeric_columns):
         return number, None
-    fingerprints = (expected_file(), st.session_state.setdefault(_FOR, table.digest))
-    return number, form if table.digest in fingerprints else None
+    upload.form_for = upload.form_for or table.digest
+    return number, form if table.digest in (upload.linked, upload.form_for) else None
 
 
 def to_file(form: Choices, *, public: bool) -> dict[str, Any]:

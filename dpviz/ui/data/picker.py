@@ -33,8 +33,6 @@ OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")
 N_ACROSS = 3
 # Key of the widget. Pages without the widget forget its value.
 _CHOICE = "dpviz:data"
-# The set that stays with the reader from page to page.
-_FOLLOWS = "dpviz:data-follows"
 _SAID = "dpviz:data-replaced"
 _TIMES_OPENED = "dpviz:gallery-opened"
 
@@ -236,7 +234,7 @@ def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Value], ...], _m
 
 def own_data() -> str:
     """Return the name of the reader's own data if they follow the session, or "" if a named set does."""
-    follows = st.session_state.get(_FOLLOWS)
+    follows = state.session().data
     return upload.name() if follows == UPLOAD else drawing.TITLE if follows == drawing.DRAW else ""
 
 
@@ -245,9 +243,9 @@ def choose(name: str, own: DataCatalog | None = None) -> None:
 
     Its size, its knobs and its questions start from their own defaults.
     """
-    st.session_state[_FOLLOWS] = name
+    state.session().data = name
     # The link was written for a different choice.
-    answers.expect_no_file()
+    answers.session().linked = ""
     shelves = [GALLERY] if own is None else [GALLERY, own]
     knobs = {f"data_{knob.name}" for shelf in shelves for name in shelf.titles for knob in shelf.knobs(name)}
     state.forget([*OF_THE_DATA, *knobs])
@@ -258,9 +256,10 @@ def _current(default: str, names: list[str], titles: Mapping[str, str]) -> str:
 
     A set that belongs to one page waits for that page, and meanwhile gives way to the current page's first set.
     """
-    if _FOLLOWS not in st.session_state:
-        st.session_state[_FOLLOWS] = _linked(default, names)
-    follows = str(st.session_state[_FOLLOWS])
+    session = state.session()
+    if session.data is None:
+        session.data = _linked(default, names)
+    follows = session.data
     name = follows if follows in names else default
     if name != follows and st.session_state.get(_SAID) != (follows, name):
         words = follows.replace("_", " ")
@@ -274,15 +273,15 @@ def _current(default: str, names: list[str], titles: Mapping[str, str]) -> str:
 
 def _linked(default: str, names: list[str]) -> str:
     """Return the set that the link names."""
-    query = state.opening_query()
+    query, upload = state.opening_query(), answers.session()
+    upload.linked = ""
     text = query.get("data", default)
-    name, colon, fingerprint = text.partition(":")
+    name, _, fingerprint = text.partition(":")
     if name == UPLOAD and not takes_files():
         state.report(f"The link's data are an uploaded table. {NO_FILES} This is {default}.")
         return default
     if name == UPLOAD and UPLOAD in names:
-        if colon:
-            answers.expect_file(fingerprint)
+        upload.linked = fingerprint[:64]
         if form := answers.from_link(query):
             answers.expect_form(form)
         return UPLOAD

@@ -81,7 +81,6 @@ IMPORT = "import"
 # Set since the last run of a page, which then forgets the runs on the upload.
 FORGOTTEN = "dpviz:upload-forgotten"
 _UPLOADER = "upload:file"
-_READ = "dpviz:read-file"
 
 
 @immutable
@@ -117,7 +116,7 @@ def described() -> tuple[Described | None, str]:
         table = answers.table()
         if table is None:
             return None, ""
-        if answer(IMPORT) != answers.pending_form()[0]:
+        if answer(IMPORT) != answers.session().form[0]:
             imported = _read_as_imported(table.reading)
             if isinstance(imported, TableError):
                 raise imported
@@ -236,7 +235,7 @@ def _place(features: Sequence[str]) -> tuple[str, str] | None:
 
 def _read(reading: TableFormat) -> Table | TableError:
     """Read the session's file, or return the reason for a failure, so that no later run reads a bad file again."""
-    file = answers.file()
+    file = answers.session().file
     if file is None:
         return TableError("There is no file. Choose one.")
     try:
@@ -251,7 +250,7 @@ def _read_as_imported(before: TableFormat) -> Table | TableError | None:
     If the import's sheet is missing, a different sheet would be different records under the same form. So the form asks
     for the sheet.
     """
-    _, form = answers.pending_form()
+    _, form = answers.session().form
     if form is None or form.reading == before:
         return None
     table = _read(form.reading)
@@ -259,7 +258,7 @@ def _read_as_imported(before: TableFormat) -> Table | TableError | None:
         if form.reading.sheet in (None, *table.beginning.sheets) or not table.beginning.sheets:
             return None
         # An earlier file took the form.
-        if answers.form_is_taken():
+        if answers.session().form_for:
             return None
     elif answers.form_for(table)[1] is None:
         return None
@@ -320,11 +319,11 @@ def _file(*, public: bool) -> Table | None:
     """Draw the uploader, read a new file once, and compare it with the link's fingerprint; None without a table."""
     # Any ending is accepted: a format is recognized by its bytes, and the message for a refused one names a way out.
     uploaded = st.file_uploader("Your file", help=LIMITS, key=_UPLOADER, on_change=_exchange)
-    if uploaded is not None and st.session_state.get(_READ) != uploaded.file_id:
-        st.session_state[_READ] = uploaded.file_id
+    upload = answers.session()
+    if uploaded is not None and (upload.file is None or upload.file.file_id != uploaded.file_id):
         uploads.arrived(uploaded.file_id)
         with st.spinner("Reading the file"):
-            answers.keep_file(uploaded)
+            upload.file = uploaded
             if _read_as_imported(READ_OFF) is None:
                 answers.keep_table(_read(READ_OFF), READ_OFF)
         # The file's data set must be known before anything is drawn.
@@ -335,7 +334,7 @@ def _file(*, public: bool) -> Table | None:
         _draw_settings(None, error.beginning, public=public)
         # The form shows the reason.
         return None
-    fingerprint = answers.expected_file()
+    fingerprint = upload.linked
     if table is None:
         get_ready()
         if fingerprint:
@@ -360,7 +359,7 @@ def _file(*, public: bool) -> Table | None:
 
 def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -> None:
     """Draw the file's settings, open if they are in doubt: numbers, names below the first line, or no table."""
-    file, reading = answers.file(), answers.reading()
+    file, reading = answers.session().file, answers.session().reading
     if file is None or not beginning.can_be_set:
         return
     doubts = () if table is None or public else table.doubts
@@ -403,7 +402,7 @@ def _choice(column: DeltaGenerator, label: str, name: str, titles: dict[str, str
 
 def _set(name: str, key: str) -> None:
     """Read the file again with a setting that was changed."""
-    value, reading = state.take_choice(f"upload:{name}", key), answers.reading()
+    value, reading = state.take_choice(f"upload:{name}", key), answers.session().reading
     changes: dict[str, Any] = {name: None if value == AUTOMATIC else value}
     if name == "header":
         changes = {name: HEADERS[value] if value in HEADERS else int(value)}
@@ -431,7 +430,6 @@ def _exchange() -> None:
 
 def _forget() -> None:
     answers.forget()
-    st.session_state.pop(_READ, None)
     st.session_state.pop(_UPLOADER, None)
     st.session_state[FORGOTTEN] = True
 

@@ -9,6 +9,7 @@ projector.
 import base64
 import io
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from urllib.parse import parse_qsl, urlencode
 
@@ -43,24 +44,39 @@ NO_PICTURE = (
 )
 _EXPORT = served("export")
 _EXPORT_KEY = "export"
-_PAGE, _PAGE_NAMES = "dpviz:page", "dpviz:page-names"
-_PENDING = "dpviz:import"
-_RESTORE = "dpviz:restore"
-_N_FILES = "dpviz:taken-configs"
-_REFUSED = "dpviz:refused-config"
-_NUMBER = "dpviz:imports"
+
+
+@dataclass(slots=True)
+class _Menus:
+    """The session's page and its imports."""
+
+    page: str = "picture"
+    page_names: tuple[str, ...] = ()
+    # Imported settings: those to take over when their page runs, and the last ones taken over, with their number.
+    pending: settings.Settings | None = None
+    restored: settings.Settings | None = None
+    n_restored: int = 0
+    # Files that were chosen, and why the last one was refused.
+    n_files: int = 0
+    refused: str = ""
+    # Whether the page was drawn for a projector.
+    fitted: bool = False
+
+
+_menus = state.session_value("dpviz:menus", _Menus)
 
 
 def begin(name: str, pages: Mapping[str, StreamlitPage]) -> None:
     """Take over imported settings, before the page that they are for runs; `pages` are all, by name."""
-    st.session_state[_PAGE], st.session_state[_PAGE_NAMES] = name, tuple(pages)
+    menus = _menus()
+    menus.page, menus.page_names = name, tuple(pages)
     state.follow_jump(name, pages)
-    pending: settings.Settings | None = st.session_state.get(_PENDING)
+    pending = menus.pending
     if pending is None:
         return
     if pending.page != name:
         st.switch_page(pages[pending.page])
-    del st.session_state[_PENDING]
+    menus.pending = None
     take_over(pending)
 
 
@@ -72,8 +88,8 @@ def take_over(imported: settings.Settings) -> None:
     state.open_anew(query, "file", records=True)
     if imported.is_drawn and imported.sheet is None:
         state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
-    st.session_state[_RESTORE] = imported
-    st.session_state[_NUMBER] = st.session_state.get(_NUMBER, 0) + 1
+    menus = _menus()
+    menus.restored, menus.n_restored = imported, menus.n_restored + 1
     release_ledger.take_imported(imported.ledger)
     answers.expect_form(imported.form)
     if imported.form is not None:
@@ -91,11 +107,9 @@ def export_menu(*, pictured: bool = True) -> None:
         _export(pictured=pictured)
 
 
-@st.fragment
+@state.fragment
 def _export(*, pictured: bool) -> None:
-    if state.is_blank():
-        return
-    problem, file, number = "", None, 0
+    menus, problem, file, number = _menus(), "", None, 0
     wish = read_wish(st.session_state.get(_EXPORT_KEY))
     if wish is not None:
         number, request = wish
@@ -103,12 +117,12 @@ def _export(*, pictured: bool) -> None:
         if screen is None or (request.format in PICTURED and not screen.scenes):
             problem = NOTHING
         else:
-            file = make(screen, str(st.session_state.get(_PAGE) or "picture"), request)
+            file = make(screen, menus.page, request)
     # State of the imported picture, for the browser to compare.
     restore: dict[str, object] | None = None
-    imported: settings.Settings | None = st.session_state.get(_RESTORE)
+    imported = menus.restored
     if imported is not None and imported.hashes:
-        restore = {"scene": imported.hashes[0], "number": st.session_state[_NUMBER]}
+        restore = {"scene": imported.hashes[0], "number": menus.n_restored}
         restore |= {"frame": imported.step.frame, "off": list(imported.step.layers_off)}
     options: dict[str, object] = {
         "formats": [[name, words] for name, (_, _, words, _) in FORMATS.items() if pictured or name not in PICTURED],
@@ -142,7 +156,8 @@ def draw_import() -> None:
     """Take a file once and empty its box: one that stays would call this fragment when the reader leaves the page."""
     if hiding.hides("upload") or not takes_files():
         return
-    key = f"config-{st.session_state.get(_N_FILES, 0)}"
+    menus = _menus()
+    key = f"config-{menus.n_files}"
 
     def take() -> None:
         """Read the file before anything is drawn; the next box is a new one, and empty."""
@@ -150,21 +165,21 @@ def draw_import() -> None:
         if file is None:
             return
         arrived(file.file_id)
-        st.session_state[_N_FILES] = st.session_state.get(_N_FILES, 0) + 1
-        st.session_state[_REFUSED] = ""
+        menus.n_files += 1
+        menus.refused = ""
         try:
-            st.session_state[_PENDING] = settings.read(file.getvalue(), st.session_state.get(_PAGE_NAMES, ()))
+            menus.pending = settings.read(file.getvalue(), menus.page_names)
         except settings.SettingsError as error:
-            st.session_state[_REFUSED] = str(error)
+            menus.refused = str(error)
 
     st.file_uploader(
         "Import JSON settings", type=["json"], key=key, max_upload_size=1, help=IMPORT_HELP, on_change=take
     )
-    if _PENDING in st.session_state:
+    if menus.pending is not None:
         # The whole app takes the settings over before anything reads a knob.
         st.rerun()
-    if problem := st.session_state.get(_REFUSED):
-        state.error(problem)
+    if menus.refused:
+        state.error(menus.refused)
 
 
 # The Share menu.
@@ -215,15 +230,13 @@ HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
 # Digits of a step's number.
 MOST_DIGITS = 6
-_FITTED = "dpviz:fitted"
 _SHARE = served("share")
 _SHARE_KEY = "share"
 
 
 def fit_size() -> None:
     """Make type and marks as large as the reader has asked for."""
-    projector = is_large()
-    st.session_state[_FITTED] = projector
+    projector = _menus().fitted = is_large()
     state.keep_param(SIZE.name, "projector" if projector else "")
     if projector:
         st.html(PROJECTOR)
@@ -238,7 +251,7 @@ def is_large() -> bool:
 def share_menu() -> None:
     """Draw the line that opens the menu, and the menu once it is open."""
     with st.expander("Share", key="share-menu", on_change="rerun") as place:
-        if not place.open or state.is_blank():
+        if not place.open or state.session().is_blank:
             return
         hidden = st.multiselect(
             "Hide controls for students",
@@ -274,7 +287,7 @@ def share_menu() -> None:
             )
         controls.control(SIZE)
         # The page was drawn before the choice.
-        if is_large() != st.session_state.get(_FITTED):
+        if is_large() != _menus().fitted:
             st.rerun(scope="app")
 
 

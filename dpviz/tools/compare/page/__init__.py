@@ -222,11 +222,9 @@ def link(page: PageFrame) -> state.Pairs:
     return [*page.source.link, *pairs, *groups.link(page.source, CLUSTERS)]
 
 
-@st.fragment
+@state.fragment
 def compared(page: PageFrame, question: CompareQuestion) -> None:
     """Draw the stage with the results so far and, for the curator, the chosen runs and the tabs below it."""
-    if state.is_blank():
-        return
     if follow_choice("audience", frame.AUDIENCE, KEY):
         state.run_again()
     at = follow_read_at(question, message(KEY))
