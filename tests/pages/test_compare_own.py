@@ -217,7 +217,7 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
     assert f"k = {taken['n_clusters']} {linked}" in said(other)
     assert other.query["k_curve"] == "0.6"
 
-    monkeypatch.setattr(compare_report, "buttons", lambda written, *_: papers.append(document.markdown(written)))
+    monkeypatch.setattr(compare_report, "buttons", lambda written, *_: papers.append(document.html(written)))
     for change in ("columns", "file"):
         if change == "columns":
             page.set("multiselect", "Features", ["age"])

@@ -11,7 +11,6 @@ import pytest
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.profiles import value_text
 from dpviz.tools.audit import runs as audit_tasks
-from dpviz.tools.compare import document
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import report
 from dpviz.tools.teaching.chapters import CHAPTERS
@@ -19,6 +18,7 @@ from dpviz.ui.export.files import ExportRequest, make
 from tests.pages.conftest import at_once, release, typed
 from tests.pages.test_profiles import lines
 from tests.pages.test_release_step import BOUNDS, CSV, N, files_of
+from tests.tools.compare.decision import text_of
 
 # Quantity -> patterns of its readings. A reading ends before its unit.
 COUNT = r"(\d[\d,]*)"
@@ -95,7 +95,7 @@ def places(monkeypatch, open_page):
     papers, own = {}, report.buttons
 
     def buttons(written, epsilon, kind, note):
-        papers[kind] = document.markdown(written)
+        papers[kind] = text_of(written)
         own(written, epsilon, kind, note)
 
     def opened(name, **link):

@@ -21,7 +21,7 @@ from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.tools.release import ReleaseEntry, ReleaseLedger
 from dpviz.ui.export.files import CURATOR
 from tests.pages.conftest import at_once, typed
-from tests.tools.compare.decision import check, decided, falsified, plain_of, table_after
+from tests.tools.compare.decision import check, decided, falsified, table_after, text_of
 from tests.tools.compare.pdf import pages_of
 from tests.tools.compare.test_document import words_of
 
@@ -65,9 +65,9 @@ def opened(open_page, content, **link):
 def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     content = survey(240, seed=1)
     page = opened(open_page, content)
-    forms = ["PDF", "HTML", "Markdown"]
+    forms = ["PDF", "HTML"]
     assert [button.proto.label for button in page.app.get("download_button")] == [f"Save as {form}" for form in forms]
-    text = document.markdown(papers["decision"])
+    text = text_of(papers["decision"])
 
     table = list(csv.reader(io.StringIO(content.decode())))[1:]
     whole = [(float(x), float(y)) for x, y, _ in table if x and y]
@@ -83,12 +83,11 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     shown = "".join(pages_of(document.pdf(papers["decision"])))
     for cell in (cell for row in table_after(text, "ε against cost")[1:] for cell in row if "(" in cell):
         assert cell in shown, "the same figures in the PDF"
-    for form in (text, plain_of(document.html(papers["decision"]))):
-        check(form, told)
-        for what, wrong in falsified(form, told):
-            assert wrong != form.replace("\\", ""), what
-            with pytest.raises(AssertionError):
-                check(wrong, told)
+    check(text, told)
+    for what, wrong in falsified(text, told):
+        assert wrong != text.replace("\\", ""), what
+        with pytest.raises(AssertionError):
+            check(wrong, told)
 
     epsilon = told.epsilon
     rows = compare_tasks.rows(points, box, None, TrialPart(told.first, epsilon, 3, 0, 10, len(points)))
@@ -99,7 +98,7 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
     fit = ALGORITHMS[trial.method].fit(points, box, trial.params(), rng=np.random.default_rng(run["noise_key"]))
     listed = text.split("## Centers of the picture")[1].split("## ")[0].split("\n")
     told = [line for line in listed if re.match(r"\| \d", line)]
-    shown = np.array([[float(cell) for cell in line.strip("|").split("|")[1:]] for line in told])
+    shown = np.array([[float(cell) for cell in line.strip("| ").split("|")[1:]] for line in told])
     # A hundredth of the range, rounded.
     np.testing.assert_allclose(shown, fit.release.centers, rtol=0.0, atol=(HIGH - LOW) / 200 + 1e-9)
     assert f"{ENTRIES['dplloyd'].name}, ε = 3" in plain.split("## Pinned runs")[1].split("## ")[0]
@@ -109,7 +108,7 @@ def test_every_figure_of_the_paper_is_that_of_the_runs(open_page, papers):
 
 def test_a_name_that_a_person_gives_to_a_cluster_is_in_the_paper(open_page, papers):
     opened(open_page, survey(240, seed=1), name_2="Harbor")
-    told = document.markdown(papers["decision"])
+    told = text_of(papers["decision"])
     assert re.search(r"Center \d.{0,9}Harbor\. (?:High|Low|Above|Below|Close)", told)
     assert told.count("Harbor") == 2, "beside its center, and in the link"
     assert told.replace("\\", "").count("name_2=Harbor") == 1
@@ -121,7 +120,7 @@ def test_categories_are_named_with_their_bounds(open_page, papers):
     page = open_page("compare", data="upload", **QUICK, **link)
     page.give(survey(240, seed=1), "survey.csv")
     assert page.shown.source.dataset.d == 4
-    text = document.markdown(papers["decision"]).replace("\\", "")
+    text = text_of(papers["decision"]).replace("\\", "")
     assert "secret_group = zebra1 0 to 1" in text
     assert re.search(r"east \d+ below and \d+ above", text)
 
@@ -138,7 +137,7 @@ def test_typed_degrees_come_before_the_square_of_meters_around_their_middle(open
     dataset = page.shown.source.dataset
     (half,) = set(map_of(Box([48.06, 11.36], [48.25, 11.72]))[1].high.tolist())
     assert list(dataset.box.high) == ([1.0, 1.0] if scaled else [half, half])
-    text = document.markdown(papers["public"]).replace("\\", "")
+    text = text_of(papers["public"]).replace("\\", "")
     assert "2, public bounds: lat" in text
     typed = "lat 48.06 to 48.25 degrees; lon 11.36 to 11.72 degrees. Typed by the curator."
     square = (
@@ -165,14 +164,14 @@ def test_the_public_paper_is_the_same_whatever_the_records_are(open_page, papers
         public = papers.pop("public")
         file = document.pdf(public)
         assert file == document.pdf(public)
-        written.append([document.markdown(public), document.html(public), "".join(pages_of(file))])
+        written.append([document.html(public), "".join(pages_of(file))])
     assert written[0] == written[1], "not one byte follows from the records"
     for text in written[0]:
         for secret in ("secret_group", "zebra", sha256(contents[0]).hexdigest()[:16], CURATOR, "Do not publish"):
             assert secret not in text
         assert "at most 74 in 100" in text or bounds == "data"
         assert words_of("What it does not protect") in words_of(text)
-    assert json.dumps(written[0]).count("0 to 10") == (0 if bounds == "data" else 6)
+    assert json.dumps(written[0]).count("0 to 10") == (0 if bounds == "data" else 4)
 
 
 def test_the_papers_odds_are_of_all_that_was_released_of_the_file(open_page, papers):
@@ -187,7 +186,7 @@ def test_the_papers_odds_are_of_all_that_was_released_of_the_file(open_page, pap
     for kind, audience in (("decision", "curator"), ("public", "public")):
         if audience == "public":
             page.look(audience)
-        text = document.markdown(papers[kind]).replace("\\", "")
+        text = text_of(papers[kind]).replace("\\", "")
         odds = math.ceil(100 * math.exp(2 * 0.5) / (1 + math.exp(2 * 0.5)))
         assert f"Did somebody take part? (coin flip: 50) | Right at most {odds} in 100." in text, "two rows of a person"
         assert f"3 centers, DPM, 2026-01-31, SHA-256 {'ab' * 32}." in text

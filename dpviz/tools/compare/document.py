@@ -1,10 +1,9 @@
-"""Document as data, rendered as a PDF, as one HTML page that needs no network and prints well, or as Markdown.
+"""Document as data, rendered as a PDF, or as one HTML page that needs no network and prints well.
 
-Words from data, a link or a file are escaped in all formats. Pictures are SVG inside the page. There are no scripts.
+Words from data, a link or a file are escaped in both formats. Pictures are SVG inside the page. There are no scripts.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -15,13 +14,6 @@ from dpviz.assets import FOLDER as ASSETS
 from dpviz.core import immutable_value
 
 TEMPLATE = ASSETS / "paper.typ"
-PICTURES_ELSEWHERE = "(The picture is in the HTML file of the same name.)"
-# A blank to fill in by hand.
-BLANK = r"\_" * 24
-_LINE_BREAKS = re.compile(r"\s+")
-_BACKTICKS = re.compile(r"`+")
-_MARKS = re.compile(r"([\\`*_{}\[\]()#|!~$^])")
-_BLOCK_START = re.compile(r"^([-+=])")
 _STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -190,7 +182,7 @@ def pdf(document: Document) -> bytes:
         "blocks": parts(document.blocks),
         "appendix": parts(document.appendix),
     }
-    # A lone surrogate, which no file can contain, becomes a question mark, as in the other formats.
+    # A lone surrogate, which no file can contain, becomes a question mark, as in HTML.
     text = json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
     set_as = partial(typst.compile, str(TEMPLATE), sys_inputs={"paper": text}, format="pdf")
     try:
@@ -200,13 +192,6 @@ def pdf(document: Document) -> bytes:
         made = set_as()
     assert isinstance(made, bytes)
     return made
-
-
-def markdown(document: Document) -> str:
-    """Return the same content as Markdown; words describe each picture."""
-    blocks = (*document.blocks, *document.appendix)
-    parts = [f"# {_plain(document.title)}", _plain(document.subtitle), *map(_markdown, blocks)]
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _html(block: Block) -> str:
@@ -240,47 +225,3 @@ def _html(block: Block) -> str:
             return f'<div class="pictures{" one" if len(pictures) == 1 else ""}">{"".join(figures)}</div>'
         case Signature(lines):
             return f'<div class="sign">{"".join(f"<div>{escape(line)}</div>" for line in lines)}</div>'
-
-
-def _markdown(block: Block) -> str:
-    match block:
-        case Heading(text):
-            return f"## {_plain(text)}"
-        case Text(text, code=True):
-            # More backticks around it than it has in a row.
-            one_line = _LINE_BREAKS.sub(" ", text).strip()
-            fence = "`" * (1 + max(map(len, _BACKTICKS.findall(one_line)), default=0))
-            space = " " if "`" in one_line else ""
-            return f"{fence}{space}{one_line}{space}{fence}"
-        case Text(text, strong):
-            return f"**{_plain(text)}**" if strong else _plain(text)
-        case Note(text):
-            return f"> **{_plain(text)}**"
-        case Items(items):
-            return "\n".join(f"- {_plain(each)}" for each in items)
-        case Pairs(pairs):
-            return _rows(("", ""), pairs, None)
-        case TableBlock(head, rows, marked):
-            return _rows(head, rows, marked)
-        case Pictures(pictures):
-            return "\n\n".join(
-                f"*{_plain(each.title)}*: {_plain(each.caption)} {_plain(PICTURES_ELSEWHERE)}" for each in pictures
-            )
-        case Signature(lines):
-            return "\n\n".join(f"{_plain(line)}: {BLANK}" for line in lines)
-
-
-def _rows(head: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None) -> str:
-    def line(cells: Sequence[str], *, strong: bool = False) -> str:
-        plain = (_plain(cell) for cell in cells)
-        return f"| {' | '.join(f'**{cell}**' if strong and cell else cell for cell in plain)} |"
-
-    body = [line(row, strong=i == marked) for i, row in enumerate(rows)]
-    return "\n".join([line(head), f"|{'---|' * len(head)}", *body])
-
-
-def _plain(text: str) -> str:
-    """Escape text for Markdown."""
-    one_line = _LINE_BREAKS.sub(" ", text).strip()
-    plain = _MARKS.sub(r"\\\1", one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
-    return _BLOCK_START.sub(r"\\\1", plain)

@@ -1,4 +1,4 @@
-"""Contents of a decision paper, found without it, and papers with wrong contents, in both of its forms.
+"""Contents of a decision paper, found without it, and papers with wrong contents, in lines of text.
 
 This module makes the runs, takes the cost without privacy from scikit-learn, repeats the search for ε, and computes the
 odds by the closed form.
@@ -16,7 +16,9 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dpviz.core import Box, Points
+from dpviz.tools.compare import document
 from dpviz.tools.compare import runs as compare_runs
+from dpviz.tools.compare.document import Document
 from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.tools.compare.search import EPSILONS, CostSearch, searched
 
@@ -63,7 +65,7 @@ def decided(points: Points, box: Box, keys: Sequence[str], n_clusters: int, n_ru
 
 
 def check(text: str, told: Decision) -> None:
-    """Check a paper's ε, winner, costs and odds against the expected ones; `text` is Markdown, or `plain_of` HTML."""
+    """Check a paper's ε, winner, costs and odds against the expected ones; `text` is that of `text_of`."""
     plain = text.replace("\\", "")
     assert {float(each) for each in re.findall(r"ε = ([\d.]+\d|\d+) throughout", plain)} == {told.epsilon}
     (said,) = re.findall(r"Release with (.+) at ε = (\S+)\.\W*$", plain, re.MULTILINE)
@@ -118,8 +120,13 @@ def table_after(text: str, heading: str) -> list[list[str]]:
 
 
 def plain_of(page: str) -> str:
-    """Write a paper's HTML in lines as its Markdown has them: headings, rows of tables, paragraphs."""
+    """Write a paper's HTML in lines: headings, rows of tables, paragraphs."""
     return _Lines(page).text
+
+
+def text_of(paper: Document) -> str:
+    """Return a paper in lines, as `plain_of` writes them."""
+    return plain_of(document.html(paper))
 
 
 class _Lines(HTMLParser):

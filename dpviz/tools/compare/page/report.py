@@ -1,4 +1,4 @@
-"""The decision paper of the Compare page: gathers its contents, and offers it as PDF, HTML or Markdown."""
+"""The decision paper of the Compare page: gathers its contents, and offers it as PDF or HTML."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -134,7 +134,6 @@ def buttons(text: Document, epsilon: float, kind: str, note: str) -> None:
     forms = (
         ("pdf", "PDF", "application/pdf", document.pdf),
         ("html", "HTML", "text/html", lambda text: document.html(text).encode("utf-8", "replace")),
-        ("md", "Markdown", "text/markdown", lambda text: document.markdown(text).encode("utf-8", "replace")),
     )
     with st.container(horizontal=True):
         for ending, label, mime, render in forms:
