@@ -7,7 +7,6 @@ import logging
 import os
 import pickle
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
@@ -25,7 +24,7 @@ from dpviz.publishing.files import ASKED, address, article_title, write_article,
 from dpviz.publishing.pages import ABOVE, HIDDEN, Writer, bands_of, data_of, visit
 from dpviz.publishing.plan import AUDIENCES, BUDGET, PagePlan, PlanError, SitePlan, default_plan, read_plan
 from dpviz.ui.asking import background
-from dpviz.ui.server.worker import end_with_parent
+from dpviz.ui.server.worker import watch_parent
 
 # Packages of the extra `publish`.
 EXTRA = ("markdown_it", "latex2mathml", "rjsmin", "rcssmin")
@@ -129,7 +128,7 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
             n_done += len(part)
             say(f"{n_done} of {n_missing} states made")
     else:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_watch_parent) as pool:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=watch_parent) as pool:
             running = {pool.submit(make, part, states, plan.folders): len(part) for part in parts}
             for each in as_completed(running):
                 each.result()
@@ -198,10 +197,6 @@ def every_state(page: PagePlan) -> Iterator[Visit]:
             first = page.knob == BUDGET and (s, i, audience) == (0, 0, AUDIENCES[0])
             banded = tuple(map(float, stops)) if first else ()
             yield Visit(page.page, page.folder, page.tab, f"{m}.{s}.{a}.{i}", tuple(sorted(link.items())), banded)
-
-
-def _watch_parent() -> None:
-    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def make(part: Sequence[Visit], states: Path, folders: Sequence[str]) -> None:

@@ -28,13 +28,24 @@ MOVED: Mapping[tuple[str, str | None], Moved] = {
 # Old names of methods that have a new name, and the parameters that name a method.
 RENAMED: Mapping[str, str] = MappingProxyType({"su": "dplloyd", "convergent": "convergent_kmeans"})
 NAMES_A_METHOD = ("mode", "audited", "audited_mode", "chosen", "pinned")
+# Beginning of a parameter whose name ends with that of a method.
+SWITCH = "with_"
 
 
 def follow(query: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return a link's parameters with today's names and without removed places, and a sentence about each of those."""
-    query = dict(_rename(*pair) for pair in query.items())
-    found = dict(_find(query))
-    kept = {name: text for name, text in query.items() if name not in found}
+    renamed = {}
+    for name, text in query.items():
+        # As in "su:start=private".
+        old, colon, more = text.partition(":")
+        if name in NAMES_A_METHOD:
+            text = f"{RENAMED.get(old, old)}{colon}{more}"
+        elif name.startswith(SWITCH):
+            switched = name.removeprefix(SWITCH)
+            name = f"{SWITCH}{RENAMED.get(switched, switched)}"
+        renamed[name] = text
+    found = dict(_find(renamed))
+    kept = {name: text for name, text in renamed.items() if name not in found}
     for moved in found.values():
         kept = {**moved.query, **kept}
     return kept, [moved.sentence for moved in found.values() if moved.sentence]
@@ -43,17 +54,6 @@ def follow(query: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
 def find_page(query: Mapping[str, str]) -> str:
     """Return the page that an old link leads to, "" if it keeps its own."""
     return next((moved.page for _, moved in _find(query) if moved.page), "")
-
-
-def _rename(name: str, text: str) -> tuple[str, str]:
-    """Return a parameter with the current name of the method that it names, as in "su:start=private" or with_su."""
-    old, colon, more = text.partition(":")
-    if name in NAMES_A_METHOD:
-        return name, f"{RENAMED.get(old, old)}{colon}{more}"
-    if name.startswith("with_"):
-        switched = name.removeprefix("with_")
-        name = f"with_{RENAMED.get(switched, switched)}"
-    return name, text
 
 
 def _find(query: Mapping[str, str]) -> Iterator[tuple[str, Moved]]:

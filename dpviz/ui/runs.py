@@ -57,6 +57,7 @@ _SECRET_SEED = "dpviz:secret-seed"
 _SECRET_RUN_COUNTS = "dpviz:secret-run-counts"
 # Releases of own records, by settings.
 _OWN_RELEASES = "dpviz:own-releases"
+_own_releases = state.session_value(_OWN_RELEASES, dict[tuple[Hashable, ...], Result[Release, Step]])
 # Releases that a session can look at again.
 MAX_OWN_RELEASES = 8
 
@@ -289,7 +290,7 @@ def release_own(
     The caller has asked; `enter` enters the release into the ledger. Raises ValueError as the method does.
     """
     data, key = source.dataset, _key_of(request, source, Noise(None))
-    made: dict[Hashable, Result[Release, Step]] = st.session_state.setdefault(_OWN_RELEASES, {})
+    made = _own_releases()
     drawn = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
     result: Result[Release, Step] = replace(drawn, guarantee=honest(drawn.guarantee, data, secret=True))
     # A click ends this run at its next look into the session. What is entered nowhere must not be kept, so that nothing
@@ -307,14 +308,12 @@ def find_own_release(request: RunRequest, source: Source) -> Result[Release, Ste
     # The thread that draws ahead of the page, which has no session, also ends here.
     if not source.own:
         return None
-    made: dict[Hashable, Result[Release, Step]] = st.session_state.get(_OWN_RELEASES, {})
-    return made.get(_key_of(request, source, Noise(None)))
+    return _own_releases().get(_key_of(request, source, Noise(None)))
 
 
 def released_total(source: Source) -> float | None:
     """Return the sum of noisy counts of the last release of own records that has counts, or None without one."""
-    made: dict[tuple[Hashable, ...], Result[Release, Step]] = st.session_state.get(_OWN_RELEASES, {})
-    releases = [result.release for key, result in made.items() if key[0] == source.key]
+    releases = [result.release for key, result in _own_releases().items() if key[0] == source.key]
     found = [each for each in releases if isinstance(each, CentersRelease) and each.noisy_counts is not None]
     return found[-1].noisy_total if found else None
 

@@ -132,17 +132,6 @@ def test_a_stated_place_and_a_record_that_is_not_there(open_page, ready):
     assert change.row == 59
 
 
-def test_runs_can_be_stopped_and_go_on(open_page):
-    # The idle background never answers.
-    page = opened(open_page, "convergent_kmeans")
-    assert "on their way" in " ".join(page.captions)
-    page.press("Stop")
-    assert "Stopped" in " ".join(page.captions)
-    page.press("Go on")
-    assert "Stopped" not in " ".join(page.captions)
-    assert page.widget("button", "Stop")
-
-
 def test_records_of_the_main_picture_report_nothing_while_another_tab_is_open(open_page):
     layers = open_page("dpm", n="60", tab="read").packed()["picture"][1]["layers"]
     assert not any(each["pick"] == "record" for each in layers)

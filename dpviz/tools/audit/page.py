@@ -45,7 +45,7 @@ from dpviz.tools.audit.runs import (
     part,
     parts_of,
 )
-from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION, line
+from dpviz.tools.audit.table import COLUMNS, NOTES, VIOLATION
 from dpviz.ui import asking, controls, frame, hiding, panel, reading, state
 from dpviz.ui.asking import Job, after_picture
 from dpviz.ui.controls import nearest
@@ -117,8 +117,6 @@ MORE = "Other ε, neighbors, modes and runs →"
 
 # The table of all methods and modes.
 FILE = ASSETS / "audit" / "methods.json"
-# Runs and seed of a table that is computed live: enough runs to show worlds that never look alike.
-TABLE_RUNS, TABLE_SEED = 200, 1
 # The deciding columns come first, because a narrow screen shows only those. Event and neighbors are a click away.
 TABLE_COLUMNS = (
     "method",
@@ -134,8 +132,6 @@ TABLE_COLUMNS = (
     "reason",
 )
 NO_CLAIM, NO_PROOF = "no limit", "not proved"
-_TABLE_WAIT = "wait-audit-table"
-_LIVE = "dpviz:audit-table-live"
 
 
 def draw_audit() -> None:
@@ -179,7 +175,7 @@ def draw_audit() -> None:
                 st.markdown(f"[{state.plain(pairs[0].title)} in this mode]({target})")
     with page.more_pictures:
         tabs = {
-            "table": lambda: table(page),
+            "table": table,
             reading.CHOICE[0]: lambda: explain(page, question, pairs[0] if pairs else None),
         }
         controls.fill(TAB, tabs)
@@ -477,23 +473,9 @@ def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) ->
 
 
 @state.fragment
-def table(page: PageFrame) -> None:
-    """Draw the table of the file, or the one that is being computed here."""
+def table() -> None:
+    """Draw the table of the file."""
     st.subheader("All methods and modes", anchor=False)
-    if st.session_state.get(_LIVE):
-        jobs = [Job(line, (key, TABLE_RUNS, TABLE_SEED), n_runs=0) for key in cases()]
-        answers = asking.ask(
-            page.source, jobs, what="Methods and modes", key=_TABLE_WAIT, secret=False, public=page.public
-        )
-        words = "Back to the file's table" if answers.complete else "Stop making the table"
-        st.button(words, on_click=_switch, args=(False,))
-        if answers.problem:
-            state.error(answers.problem)
-        else:
-            _draw_rows([row for row in answers.found if row is not None])
-        return
-    # Drop the question that was stopped.
-    asking.drop(page.source, _TABLE_WAIT)
     report = None
     try:
         report = _read_table(str(FILE), FILE.stat().st_mtime_ns)
@@ -503,8 +485,6 @@ def table(page: PageFrame) -> None:
         words = f"{report.runs:,} runs in each world for what is proved, more where they are cheap."
         st.caption(f"{words} The table says how many for each.")
         _draw_rows(report.table("audit").rows)
-    words = f"{TABLE_RUNS} runs in each world, different from the runs in the file."
-    st.button("Audit all again, here", help=words, on_click=_switch, args=(True,))
     with st.expander("How to read it, and what no audit sees"):
         st.markdown("\n".join(f"- {state.plain(note)}" for note in NOTES))
     if report is not None:
@@ -517,19 +497,11 @@ def _read_table(file: str, changed: int) -> Report:  # noqa: ARG001 (a file that
     return read_tables(file)
 
 
-def _switch(live: bool) -> None:
-    """Compute the table here, or go back to the table in the file."""
-    st.session_state[_LIVE] = live
-
-
 def _draw_rows(rows: Sequence[Mapping[str, Cell]]) -> None:
     """Draw rows with a link to each; violations come first.
 
     Words replace a missing claim or proof. If a mode has two pairs, its row names the neighbors.
     """
-    if not rows:
-        st.caption("The first lines are on their way.")
-        return
     cells: list[dict[str, Cell]] = []
     for row in sorted(rows, key=lambda row: row["verdict"] != VIOLATION):
         cell = {key: row[key] for key in TABLE_COLUMNS} | {"measured": least(float(row["measured"] or 0.0))}

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from joblib import Memory, Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
 
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
-from dpviz.core import Adjacency, Box, Claim, Points
+from dpviz.core import Adjacency, Claim
 from dpviz.core.algebra import one_thread
 from dpviz.stories.label import AUDITED_DECIMALS
 from dpviz.tables import Cell, Column, Report, ResultTable
@@ -118,11 +118,6 @@ def _line(key: str, runs: int, runs_unproved: int, seed: int, _libraries: Mappin
 def finished(out: Path) -> None:
     """Remove the lines that are kept beside `out`: the table is written."""
     shutil.rmtree(out.with_name(out.name + SUFFIX), ignore_errors=True)
-
-
-def line(_points: Points, box: Box, key: str, runs: int, seed: int) -> TableRow:
-    """Return one line of the table; a task of the background process."""
-    return row_of(*worst(cases_in(cases()[key], box), runs=runs, seed=seed))
 
 
 def row_of(case: AuditCase, bound: EpsilonBound) -> TableRow:

@@ -81,7 +81,6 @@ BATCH = 25
 MOST_CACHED = 12
 _WAIT = "wait-worlds"
 _CACHE = f"{asking.OF_RECORDS}:worlds"
-_STOPPED = "dpviz:worlds-stopped"
 
 
 @immutable
@@ -240,7 +239,8 @@ def find(
 ) -> WorldsAnswer:
     """Return the answer so far, and start the other runs in the background. Draws progress and problems.
 
-    A score needs all runs: a score that is read on the way, and stopped at a pleasing value, is not a measurement.
+    A score needs all runs: a score that is read on the way, and stopped at a pleasing value, is not a measurement. The
+    runs end with the tab.
     """
     seed = noise.seed_for(frame.source)
     cache: OrderedDict[Hashable, WorldsAnswer] = st.session_state.setdefault(_CACHE, OrderedDict())
@@ -249,12 +249,6 @@ def find(
         cache.move_to_end(key)
         asking.after_picture(_WAIT)
         return cache[key]
-    if st.session_state.get(_STOPPED) == key:
-        asking.drop(frame.source, _WAIT)
-        asking.after_picture(_WAIT)
-        st.caption("Stopped. The attacker's score needs all runs.")
-        st.button("Go on", on_click=_stop, args=(None,))
-        return cache.get(key, WorldsAnswer(None))
     batch = n_runs if question.by_record else BATCH
     jobs = [
         Job(two_worlds.run_world, (question, world, size, (seed.value, at)), n_runs=size)
@@ -272,13 +266,10 @@ def find(
     first, second = ([part for part in parts[world::2] if part is not None] for world in (0, 1))
     if answers.problem:
         state.error(answers.problem)
+    elif first and second:
+        answer = WorldsAnswer((Cloud.joined(first), Cloud.joined(second)))
     else:
-        if not answers.complete:
-            st.button("Stop", on_click=_stop, args=(key,))
-        if first and second:
-            answer = WorldsAnswer((Cloud.joined(first), Cloud.joined(second)))
-        else:
-            st.caption("The first runs are on their way.")
+        st.caption("The first runs are on their way.")
     if answer.clouds is not None and answers.complete:
         score = held_out_score(*(cloud.statistics for cloud in answer.clouds))
         answer = replace(answer, score=score, noise_limit=answers.found[-1] if len(jobs) > n_run_jobs else None)
@@ -286,8 +277,3 @@ def find(
     while len(cache) > MOST_CACHED:
         cache.popitem(last=False)
     return answer
-
-
-def _stop(key: Hashable) -> None:
-    """Stop the runs of this question; None: continue."""
-    st.session_state[_STOPPED] = key

@@ -17,10 +17,6 @@ HELP = (
     "memory and are in no link, no table and no release."
 )
 NEEDS_BOUNDS = "The background is drawn once all bounds are typed: a map around the records themselves is not public."
-_KEPT = "dpviz:background"
-_READ = "dpviz:read-background"
-_REFUSED = "dpviz:refused-background"
-_N_FIELDS = "dpviz:background-fields"
 
 
 @dataclass(slots=True, eq=False)
@@ -40,9 +36,27 @@ class Background:
         return self.drawn[1]
 
 
+@dataclass(slots=True)
+class _Session:
+    """The session's background, and its field."""
+
+    kept: Background | None = None
+    # Id of the last file, and why it was refused.
+    read: str = ""
+    refused: str = ""
+    n_fields: int = 0
+
+    def forget(self) -> None:
+        """Forget the background. A new field is empty."""
+        self.kept, self.read, self.refused = None, "", ""
+
+
+_session = state.session_value("dpviz:background", _Session)
+
+
 def below(dataset: Dataset) -> Dataset:
     """Return the data set with the session's background, if its map and its bounds are public."""
-    current: Background | None = st.session_state.get(_KEPT)
+    current = _session().kept
     place = dataset.place if dataset.scale is None else dataset.scale.place
     if current is None or place is None or dataset.projection is not None or dataset.bounds_from_data:
         return dataset
@@ -52,34 +66,28 @@ def below(dataset: Dataset) -> Dataset:
 
 def draw_background(*, from_data: bool, public: bool) -> None:
     """Draw the field for the background's file, or a description of the kept background and a way to remove it."""
-    current: Background | None = st.session_state.get(_KEPT)
-    if current is not None:
+    session = _session()
+    if session.kept is not None:
         words, forget = st.columns([3, 1], vertical_alignment="center")
-        words.caption("A background is kept." if public else f"Background: **{state.plain(current.name)}**")
-        forget.button("Remove it", on_click=_forget, width="stretch", key="background:remove")
+        words.caption("A background is kept." if public else f"Background: **{state.plain(session.kept.name)}**")
+        forget.button("Remove it", on_click=session.forget, width="stretch", key="background:remove")
         if from_data:
             st.caption(NEEDS_BOUNDS)
         return
     # Every file gets a new, empty field, because an old field would offer a file that was removed.
-    key = f"background:{st.session_state.get(_N_FIELDS, 0)}"
+    key = f"background:{session.n_fields}"
     uploaded = st.file_uploader("Background (optional)", type=["geojson", "json", "gz"], help=HELP, key=key)
-    if uploaded is not None and st.session_state.get(_READ) != uploaded.file_id:
-        st.session_state[_READ] = uploaded.file_id
+    if uploaded is not None and session.read != uploaded.file_id:
+        session.read, session.refused = uploaded.file_id, ""
         uploads.arrived(uploaded.file_id)
-        st.session_state.pop(_REFUSED, None)
         try:
             with st.spinner("Reading the background"):
-                st.session_state[_KEPT] = Background(uploaded.name, frozen(read_outlines(uploaded)))
+                session.kept = Background(uploaded.name, frozen(read_outlines(uploaded)))
         except TableError as error:
-            st.session_state[_REFUSED] = str(error)
+            session.refused = str(error)
         else:
-            st.session_state[_N_FIELDS] = st.session_state.get(_N_FIELDS, 0) + 1
+            session.n_fields += 1
             # The picture is above this form, so the page runs again.
             state.run_again()
-    if uploaded is not None and (problem := st.session_state.get(_REFUSED)):
-        state.error(problem)
-
-
-def _forget() -> None:
-    for key in (_KEPT, _READ, _REFUSED):
-        st.session_state.pop(key, None)
+    if uploaded is not None and session.refused:
+        state.error(session.refused)

@@ -76,7 +76,7 @@ def settle(moves: Connection) -> None:
     threading.Thread(target=_pause.listen, args=(moves,), daemon=True).start()
     if os.name == "posix":
         os.nice(LOWEST_PRIORITY)
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    watch_parent()
 
 
 def load(key: Hashable, points: Points, box: Box, classes: Labels | None) -> None:
@@ -104,9 +104,13 @@ def trim(sources: OrderedDict[Hashable, Any]) -> None:
         sources.popitem(last=False)
 
 
-def end_with_parent() -> None:
+def watch_parent() -> None:
     """End this process with its parent, because a killed parent has no time to announce its end."""
-    server = parent_process()
-    if server is not None:
-        server.join()
-        os._exit(0)
+    parent = parent_process()
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(0)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
