@@ -125,6 +125,11 @@ class _Session:
         self.ledger = self.ledger.joined(new)
         return ReleaseLedger(tuple(each for each in self.ledger.entries if each not in known))
 
+    def forget(self) -> None:
+        """Forget all releases, here and in the browser; the page reports it from now on."""
+        self.forgotten |= {each.id for each in self.ledger.entries}
+        self.ledger = ReleaseLedger()
+
 
 _session = state.session_value("dpviz:ledger", _Session)
 
@@ -248,7 +253,11 @@ def _list(source: Source, ledger: ReleaseLedger, *, public: bool) -> None:
         return
     if source.people in _session().answers:
         st.button("Ask again for whom they count", on_click=_ask_again, args=(source,))
-    st.button("Forget this list", on_click=_forget, help="Also in this browser. Totals then start again, and say so.")
+    st.button(
+        "Forget this list",
+        on_click=_session().forget,
+        help="Also in this browser. Totals then start again, and say so.",
+    )
 
 
 def totals(ledger: ReleaseLedger) -> list[Fact]:
@@ -392,13 +401,6 @@ def _take_kept() -> None:
         except ReleaseLedgerError:
             session.unread = True
     session.join(ReleaseLedger(tuple(entries.values())))
-
-
-def _forget() -> None:
-    """Forget all releases, here and in the browser; the page reports it from now on."""
-    session = _session()
-    session.forgotten |= {each.id for each in session.ledger.entries}
-    session.ledger = ReleaseLedger()
 
 
 def today() -> str:

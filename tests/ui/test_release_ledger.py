@@ -154,7 +154,7 @@ def test_settings_go_on_with_every_file_and_can_be_taken_off(drawn):
 
 def test_a_list_that_is_forgotten_leaves_the_browser_and_the_page_says_so(drawn, session):
     release_ledger.add_entry(HERE, FIRST)
-    release_ledger._forget()
+    release_ledger._session().forget()
     assert release_ledger.FORGOTTEN in draw(drawn, HERE)
     assert release_ledger.NOTHING not in draw(drawn, HERE)
     assert drawn.told[-1] == {"releases": [], "dropped": [FIRST.id], "heard": False}

@@ -145,7 +145,7 @@ class SamePeople(RuleBasedStateMachine):
     def forget_the_list(self):
         self.see()
         entries = release_ledger._session().ledger.entries
-        release_ledger._forget()
+        release_ledger._session().forget()
         for each in entries:
             self.released.pop(each.id, None)
         assert not entries or release_ledger.FORGOTTEN in self.see()
