@@ -176,21 +176,21 @@ class Kind(Enum):
 
 
 # Name -> number of axes, including the row axis.
-_ARRAYS: dict[Kind, tuple[tuple[str, int], ...]] = {
-    Kind.POINTS: (("xy", 3), ("group", 2)),
-    Kind.MARKS: (("xy", 3),),
-    Kind.CIRCLES: (("center", 3), ("radius", 2)),
-    Kind.ARROWS: (("tail", 3), ("head", 3)),
-    Kind.SEGMENTS: (("ends", 3),),
-    Kind.TRAILS: (("xy", 3),),
-    Kind.HEAT: (("center", 3), ("radius", 2), ("value", 4)),
-    Kind.LINES: (("xy", 4),),
-    Kind.BARS: (("rect", 3),),
-    Kind.BANDS: (("edges", 4),),
-    Kind.GRID: (("rect", 3), ("value", 4)),
-    Kind.CURSOR: (("x", 1),),
-    Kind.LIGHT: (("xy", 3), ("fixed_xy", 3), ("zones", 2)),
-    Kind.ENSEMBLE: (("xy", 4),),
+_ARRAYS: dict[Kind, dict[str, int]] = {
+    Kind.POINTS: {"xy": 3, "group": 2},
+    Kind.MARKS: {"xy": 3},
+    Kind.CIRCLES: {"center": 3, "radius": 2},
+    Kind.ARROWS: {"tail": 3, "head": 3},
+    Kind.SEGMENTS: {"ends": 3},
+    Kind.TRAILS: {"xy": 3},
+    Kind.HEAT: {"center": 3, "radius": 2, "value": 4},
+    Kind.LINES: {"xy": 4},
+    Kind.BARS: {"rect": 3},
+    Kind.BANDS: {"edges": 4},
+    Kind.GRID: {"rect": 3, "value": 4},
+    Kind.CURSOR: {"x": 1},
+    Kind.LIGHT: {"xy": 3, "fixed_xy": 3, "zones": 2},
+    Kind.ENSEMBLE: {"xy": 4},
 }
 
 
@@ -284,7 +284,7 @@ class Layer(Confidential):
 
     def __post_init__(self) -> None:
         """Validate the fields; raises ValueError."""
-        for name, n_axes in _ARRAYS[self.kind]:
+        for name, n_axes in _ARRAYS[self.kind].items():
             array = self.arrays.get(name)
             if array is None or array.ndim != n_axes:
                 value = "nothing" if array is None else f"shape {array.shape}"
@@ -328,7 +328,7 @@ class Layer(Confidential):
                   size=2.0, isolate=False)
         """
         if isinstance(arrays, np.ndarray):
-            arrays = {_ARRAYS[kind][0][0]: arrays}
+            arrays = {next(iter(_ARRAYS[kind])): arrays}
         rows = always(1) if rows is None else rows
         return cls(name, kind, ink.role, ink.audience, arrays, rows, isolate=isolate, **style)
 

@@ -12,6 +12,7 @@ import json
 import math
 import platform
 import time
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from importlib.metadata import version
@@ -22,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dpviz._version import __version__
+from dpviz.assets import text
 from dpviz.core import (
     AnyAlgorithm,
     Box,
@@ -63,45 +65,10 @@ LEAST_WEIGHT = 1.0
 OK = "ok"
 # The only columns that differ from run to run.
 TIME_COLUMNS = ("seconds", "processor_seconds")
-# Columns before (FIRST_COLUMNS) and after (LAST_COLUMNS) those of data parameters (`data.*`) and method parameters
-# (`params.*`): name -> meaning.
-FIRST_COLUMNS = {
-    "key": "digest of all that was asked for: the same run has the same key",
-    "data": "name of the records",
-    "n": "number of records",
-    "d": "number of features",
-    "k": "clusters that were asked for",
-    "method": "name of the method, as `dpviz.run` takes it",
-    "epsilon": "ε that was asked for",
-    "data_seed": "seed of a synthetic set's draw, or of a real set's sample",
-    "start_seed": "seed of the public start; missing for a method that has none",
-    "noise_seed": "seed of the noise, as the grid has it",
-    "noise_key": "seed that the noise was drawn with: it follows from all columns above",
-}
-CLAIMS = {
-    "epsilon": "ε",
-    "delta": "δ",
-    "adjacency": "neighbors: add_remove or replace",
-    "rho": "ρ of zero-concentrated privacy",
-    "per_distance": "whether ε is per unit of distance",
-}
-LAST_COLUMNS = {
-    **{f"published_{part}": f"{words}, as the source claims" for part, words in CLAIMS.items()},
-    **{f"proved_{part}": f"{words}, as is proved of this run" for part, words in CLAIMS.items()},
-    "k_found": "clusters that were released",
-    "inertia": "sum of squared distances to at most k centers, data units: more were merged",
-    "found_inertia": "sum of squared distances to all released centers",
-    "floor_inertia": "sum of squared distances to k centers found without privacy",
-    "inertia_ratio": "inertia / floor_inertia",
-    "no_data_inertia": "sum of squared distances to k centers chosen without any record",
-    "ari": "adjusted Rand index with the true classes, where they are known",
-    "cost": "of methods with targets: mean distance of a target to the nearest of records and chosen centers",
-    "floor_cost": "cost with as many centers, chosen beside the exact records without privacy",
-    "cost_ratio": "cost / floor_cost",
-    "status": "ok, or why there is no result",
-    **dict(zip(TIME_COLUMNS, ("seconds of the run", "seconds of processor time"), strict=True)),
-    **{name: f"version of {name}" for name in ("dpviz", "python", "numpy", "scipy", "scikit_learn")},
-}
+_WRITTEN = tomllib.loads(text("columns.toml"))
+# Columns before and after those of data parameters (`data.*`) and method parameters (`params.*`): name -> meaning.
+FIRST_COLUMNS: Mapping[str, str] = _WRITTEN["sweep_first"]
+LAST_COLUMNS: Mapping[str, str] = _WRITTEN["sweep_last"]
 
 
 @immutable_value
@@ -293,8 +260,9 @@ def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
             figures = {"k_found": len(chosen), "cost": cost, "floor_cost": floor, "cost_ratio": ratio}
         for name, claim in (("published", result.guarantee.published), ("proved", result.guarantee.proved)):
             if claim is not None:
-                values = (claim.epsilon, claim.delta, claim.adjacency.name.lower(), claim.rho, claim.per_distance)
-                figures |= {f"{name}_{part}": value for part, value in zip(CLAIMS, values, strict=True)}
+                parts = ("epsilon", "delta", "rho", "per_distance")
+                figures |= {f"{name}_{part}": getattr(claim, part) for part in parts}
+                figures[f"{name}_adjacency"] = claim.adjacency.name.lower()
         row |= {**figures, "d": data.d, "status": OK, "seconds": seconds, "processor_seconds": processor_seconds}
     # The package's own message about records or parameters that do not fit together.
     except ValueError as error:

@@ -3,11 +3,13 @@
 import math
 import shutil
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from joblib import Memory, Parallel, delayed, parallel_config  # type: ignore[import-untyped]  # joblib ships no types
 
+from dpviz.assets import text
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound
 from dpviz.core import Adjacency, Claim
 from dpviz.core.algebra import one_thread
@@ -27,22 +29,7 @@ SOURCE = "Our own runs on neighbors that are far apart by construction"
 NEIGHBORS = {Adjacency.ADD_REMOVE: "add or remove", Adjacency.REPLACE: "change"}
 VIOLATION, NONE_FOUND, NOTHING_CLAIMED = "violation found", "no violation found", "no limit is claimed"
 UNDECIDED = "undecided: so few runs cannot show more than is claimed"
-COLUMNS = (
-    Column("method", "Method"),
-    Column("mode", "Mode"),
-    Column("published", "Claimed ε"),
-    Column("proved", "Proved ε"),
-    Column("delta", "δ"),
-    Column("neighbors", "One record"),
-    Column("measured", "Measured ε, at least"),
-    Column("at_ceiling", "At ceiling"),
-    Column("runs", "Runs per data set"),
-    Column("verdict", "Verdict"),
-    Column("reason", "Reason"),
-    Column("event", "Telling event"),
-    Column("pair", "Neighbors"),
-    Column("key", "Case"),
-)
+COLUMNS = tuple(Column(*each) for each in tomllib.loads(text("columns.toml"))["audit"].items())
 NOTES = (
     f"Measured: a lower bound at {percent(CONFIDENCE)} confidence. A violation is one at {percent(VERDICT_CONFIDENCE)} "
     "confidence, above the proved ε where there is a proof, else above the claimed one. Undecided: so few runs could "
