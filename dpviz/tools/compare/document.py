@@ -199,7 +199,9 @@ def _html(block: Block) -> str:
         case Heading(text):
             return f"<h2>{escape(text)}</h2>"
         case Text(text, strong, small, code):
-            kind = ' class="strong"' if strong else ' class="small"' if small else ""
+            kind = ' class="small"' if small else ""
+            if strong:
+                kind = ' class="strong"'
             return f"<p{kind}>{f'<code>{escape(text)}</code>' if code else escape(text)}</p>"
         case Note(text):
             return f'<p class="note">{escape(text)}</p>'

@@ -292,8 +292,9 @@ def to_link(form: Choices, *, public: bool) -> state.Pairs:
     if form.projected is not None:
         written["project"] = f"{form.projected}:{form.projection_seed}"
     for name, value in form.reading.chosen.items():
-        is_sign = isinstance(value, str) and name != "sheet"
-        written[name] = SIGNS[str(value)] if is_sign else "none" if value is None else str(value)
+        written[name] = "none" if value is None else str(value)
+        if isinstance(value, str) and name != "sheet":
+            written[name] = SIGNS[value]
     return tuple((f"{PREFIX}{name}", text) for name, text in written.items())
 
 
@@ -304,7 +305,9 @@ def from_link(query: Mapping[str, str]) -> Choices | None:
         return None
     values = {each.name: each.read(texts[each.link]) for each in FIELDS if each.link in texts}
     n_features, bounds = len(_cells(texts["columns"])), texts.get("bounds", "")
-    how = DATA if bounds == DATA else SAME if bounds.startswith(f"{SAME}:") else EACH
+    how = DATA if bounds == DATA else EACH
+    if bounds.startswith(f"{SAME}:"):
+        how = SAME
     repeated = n_features if how != EACH else 1
     pairs = [
         None if pair == DATA else pair.split(":") for pair in bounds.removeprefix(f"{SAME}:").split(",")

@@ -235,7 +235,9 @@ def _load(name: str, n: int, seed: int, knobs: tuple[tuple[str, Value], ...], _m
 def own_data() -> str:
     """Return the name of the reader's own data if they follow the session, or "" if a named set does."""
     follows = state.session().data
-    return upload.name() if follows == UPLOAD else drawing.TITLE if follows == drawing.DRAW else ""
+    if follows == UPLOAD:
+        return upload.name()
+    return drawing.TITLE if follows == drawing.DRAW else ""
 
 
 def choose(name: str, own: DataCatalog | None = None) -> None:

@@ -631,7 +631,9 @@ def _problem(table: Table | None, problem: str, *, public: bool) -> None:
     features = tuple(each for each in _features() if each in table.numeric_columns)
     n_rows = table.nonprivate_n_incomplete(features, answer("label") or None)
     if n_rows:
-        rows = "the incomplete rows" if public else f"these {n_rows:,} rows" if n_rows > 1 else "this row"
+        rows = f"these {n_rows:,} rows" if n_rows > 1 else "this row"
+        if public:
+            rows = "the incomplete rows"
         drop, fill = st.columns(2)
         drop.button(f"Drop {rows}", on_click=set_answers, args=({"missing": "drop"},), width="stretch")
         fill.button(
