@@ -296,7 +296,7 @@ def drawn(
     stages: Sequence["Finished | None"],
     *,
     public: bool,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the data that the browser draws: the results so far, by slider value, and the controls."""
     method, is_own = cases()[question.key].method, question.is_own
     lede = pairs[0].pair.words if pairs and is_own else pictures.LEDE

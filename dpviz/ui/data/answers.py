@@ -11,7 +11,7 @@ import dataclasses
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, asdict, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any, TypedDict
 
 import streamlit as st
@@ -55,7 +55,7 @@ class Upload:
     # Fingerprint, name and reading of the table before.
     before: tuple[str, str, TableFormat] = ("", "", READ_OFF)
     # Answers by a table's fingerprint.
-    answers: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    answers: dict[str, dict[str, object]] = dataclasses.field(default_factory=dict)
     # Fingerprint of the file that the link was made with; "" if the link names no file.
     linked: str = ""
     # A number that is different for every import, and its answers, whichever file they are about.
@@ -202,7 +202,7 @@ def keep(name: str, key: str) -> None:
     _answers()[name] = state.take_choice(f"upload:{name}", key)
 
 
-def _answers() -> dict[str, Any]:
+def _answers() -> dict[str, object]:
     stored = session().table
     return session().answers.setdefault(stored.digest if isinstance(stored, Table) else "", {})
 
@@ -227,7 +227,7 @@ def form_for(table: Table) -> tuple[int, Choices | None]:
     return number, form if table.digest in (upload.linked, upload.form_for) else None
 
 
-def to_file(form: Choices, *, public: bool) -> dict[str, Any]:
+def to_file(form: Choices, *, public: bool) -> dict[str, object]:
     """Return `form` as JSON has it; which column holds the classes is for the curator."""
     return {name: value for name, value in asdict(form).items() if name != "label" or not public}
 
