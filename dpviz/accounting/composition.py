@@ -145,7 +145,7 @@ def for_group(claim: Claim, rows: int, words: str = "") -> Claim:
     if rows == 1:
         return claim
     # e^709 is the last power that fits in a float. By then, delta has long been 1.
-    times = sum(math.exp(min(i * claim.epsilon, 709.0)) for i in range(rows))
+    times = 1.0 + sum(math.exp(min(i * claim.epsilon, 709.0)) for i in range(1, rows))
     return replace(
         claim,
         epsilon=rows * claim.epsilon,

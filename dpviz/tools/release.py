@@ -105,6 +105,8 @@ class ReleaseEntry:
     id: str = ""
     # Maximum number of rows per person, to which all numbers refer.
     rows: int = 1
+    # Stated and proved claims about one row, from which the numbers for `rows` follow; None if unknown, or for one row.
+    of_row: tuple[Claim, Claim | None] | None = None
 
     @classmethod
     def from_guarantee(
@@ -120,7 +122,7 @@ class ReleaseEntry:
         fingerprint: str = "",
     ) -> "ReleaseEntry":
         """Return the entry of a run with this guarantee and these events, with a new id."""
-        stated = guarantee.stated
+        stated, row = guarantee.stated, guarantee.of_row
         return cls(
             what,
             method,
@@ -135,16 +137,20 @@ class ReleaseEntry:
             stated.per_distance,
             secrets.token_hex(8),
             guarantee.rows,
+            (row.stated, _addable(row, events)) if guarantee.rows > 1 else None,
         )
 
     def for_person(self, rows: int) -> "ReleaseEntry":
         """Restate the entry for a person with more rows than it counts; fewer rows change nothing."""
         if rows <= self.rows:
             return self
-        times = math.ceil(rows / self.rows)
-        stated = for_group(Claim(self.epsilon, self.delta, self.neighbors, self.title), times)
-        proved = None if self.proved is None else for_group(self.proved, times)
-        return replace(self, epsilon=stated.epsilon, delta=stated.delta, proved=proved, rows=rows)
+        now = Claim(self.epsilon, self.delta, self.neighbors, self.title), self.proved
+        of_row = now if self.rows == 1 else self.of_row
+        # Without claims about one row, the rows of a person are covered by groups as large as the entry's.
+        (stated, proved), times = (now, math.ceil(rows / self.rows)) if of_row is None else (of_row, rows)
+        stated = for_group(stated, times)
+        proved = None if proved is None else for_group(proved, times)
+        return replace(self, epsilon=stated.epsilon, delta=stated.delta, proved=proved, rows=rows, of_row=of_row)
 
 
 def _addable(guarantee: Guarantee, events: Sequence[Event]) -> Claim | None:
@@ -266,18 +272,23 @@ def write_release_ledger(ledger: ReleaseLedger) -> list[dict[str, object]]:
         | {
             "epsilon": _finite(each.epsilon),
             "neighbors": each.neighbors.name.lower(),
-            "proved": None
-            if each.proved is None
-            else {
-                "epsilon": each.proved.epsilon,
-                "delta": each.proved.delta,
-                "neighbors": each.proved.adjacency.name.lower(),
-                "rho": each.proved.rho,
-                "reference": each.proved.reference,
-            },
+            "proved": _write_claim(each.proved),
+            "of_row": None if each.of_row is None else [_write_claim(claim) for claim in each.of_row],
         }
         for each in ledger.entries
     ]
+
+
+def _write_claim(claim: Claim | None) -> dict[str, object] | None:
+    if claim is None:
+        return None
+    return {
+        "epsilon": _finite(claim.epsilon),
+        "delta": claim.delta,
+        "neighbors": claim.adjacency.name.lower(),
+        "rho": claim.rho,
+        "reference": claim.reference,
+    }
 
 
 def _finite(value: float) -> float | str:
@@ -314,6 +325,9 @@ def _entry(written: object, number: int) -> ReleaseEntry:
             raise wrong(name, "a finite number" + (f" from 0 to {most:g}" if math.isfinite(most) else ", not below 0"))
         return float(value)
 
+    def epsilon(source: Mapping[str, object]) -> float:
+        return math.inf if source.get("epsilon") == "infinite" else amount("epsilon", source)
+
     def neighbors(source: Mapping[str, object]) -> Adjacency:
         try:
             return Adjacency[text("neighbors", source).upper()]
@@ -336,23 +350,26 @@ def _entry(written: object, number: int) -> ReleaseEntry:
     rows = written.get("rows", 1)
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS_EACH:
         raise wrong("number of rows of one person", f"a whole number from 1 to {MOST_ROWS_EACH:,}")
-    proof, claim = written.get("proved"), None
-    if proof is not None:
+
+    def claim(proof: object, *, is_proved: bool = True) -> Claim | None:
+        if proof is None:
+            return None
         if not isinstance(proof, Mapping):
             raise wrong("proved guarantee", "an object, or null if nothing is proved")
         rho = None if proof.get("rho") is None else amount("rho", proof)
-        numbers = amount("epsilon", proof), amount("delta", proof, 1.0)
+        numbers = amount("epsilon", proof) if is_proved else epsilon(proof), amount("delta", proof, 1.0)
         if 0 in (numbers[0], rho) and written.get("epsilon") != 0:
             raise wrong("proved guarantee", "above 0 in ε and ρ, as the stated ε is")
-        claim = Claim(*numbers, neighbors(proof), text("reference", proof), rho=rho)
-    return ReleaseEntry(
+        return Claim(*numbers, neighbors(proof), text("reference", proof), rho=rho)
+
+    entry = ReleaseEntry(
         text("what"),
         text("method"),
         text("title"),
-        math.inf if written.get("epsilon") == "infinite" else amount("epsilon", written),
+        epsilon(written),
         amount("delta", written, 1.0),
         neighbors(written),
-        claim,
+        claim(written.get("proved")),
         day(),
         origin,
         matching("fingerprint", _HASH, "64 hex digits, or empty"),
@@ -360,6 +377,27 @@ def _entry(written: object, number: int) -> ReleaseEntry:
         matching("id", _ID, "16 hex digits"),
         rows,
     )
+    if written.get("of_row") is None:
+        return entry
+    given = written["of_row"]
+    if isinstance(given, list) and len(given) == 2 and rows > 1:
+        stated, row = claim(given[0], is_proved=False), claim(given[1])
+        if stated is not None:
+            one = replace(entry, epsilon=stated.epsilon, delta=stated.delta, proved=row, rows=1)
+            if _agree(one.for_person(rows), entry):
+                return replace(entry, of_row=(stated, row))
+    raise wrong("guarantee of one row", "the stated and the proved one, from which those of all rows follow")
+
+
+def _agree(one: ReleaseEntry, other: ReleaseEntry) -> bool:
+    """Return True if two entries have the same claims, up to rounding."""
+
+    def numbers(entry: ReleaseEntry) -> tuple[float, ...]:
+        # No proof differs from a proof of 0.
+        proved = (-1.0,) * 3 if (claim := entry.proved) is None else (claim.epsilon, claim.delta, claim.rho or 0.0)
+        return (entry.epsilon, entry.delta, *proved)
+
+    return all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(numbers(one), numbers(other), strict=True))
 
 
 Cell: TypeAlias = float | int | str

@@ -17,7 +17,8 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from dpviz.accounting import PureEvent, epsilon_of, zcdp_epsilon
+from dpviz.accounting import PureEvent, epsilon_of, for_group, zcdp_epsilon
+from dpviz.accounting.budgets import for_person
 from dpviz.core import Adjacency, Box, Claim, Guarantee, attacker_odds
 from dpviz.data import Choices, Dataset, read_table
 from dpviz.methods import CATALOGUE
@@ -151,6 +152,8 @@ def test_an_entry_counts_what_is_proved_of_its_run():
 
 FULL = ledger(
     replace(entry(1.0, 1e-6, rho=0.2), rows=3),
+    entry(0.25, 1e-7, rho=0.01).for_person(3),
+    entry(math.inf, proved=False).for_person(2),
     entry(math.inf, proved=False),
     entry(0.5, adjacency=REPLACE, fingerprint="a" * 64),
 )
@@ -182,12 +185,20 @@ def test_a_ledger_comes_back_from_a_file():
         {"proved": {"epsilon": 1, "delta": 0, "neighbors": "replace"}},
         {"epsilon": 5, "proved": {"epsilon": 0, "delta": 0, "neighbors": "replace", "reference": ""}},
         {"epsilon": 5, "proved": {"epsilon": 5, "delta": 0, "neighbors": "replace", "reference": "", "rho": 0}},
+        {"proved": {"epsilon": "infinite", "delta": 0, "neighbors": "replace", "reference": ""}},
+        {"epsilon": 0.7},
+        {"delta": 0.0},
+        {"proved": None},
+        {"rows": 4},
+        {"of_row": {}},
+        {"of_row": [None, None]},
+        {"rows": 1},
     ],
 )
 def test_a_ledger_that_cannot_be_is_refused(change):
     written = write_release_ledger(FULL)
     with pytest.raises(ReleaseLedgerError, match="Release 2 of the file's ledger"):
-        read_release_ledger([written[0], {**written[1], **change}, written[2]])
+        read_release_ledger([written[0], {**written[1], **change}, *written[2:]])
 
 
 @pytest.mark.parametrize("written", [None, {}, "x", [1], [{}], [write_release_ledger(FULL)[0]] * 2])
@@ -199,13 +210,31 @@ def test_what_is_no_ledger_is_refused(written):
 def test_joined_ledgers_have_each_release_once():
     first, second = ReleaseLedger(FULL.entries[:2]), ReleaseLedger(FULL.entries[1:])
     assert set(first.joined(second).entries) == set(FULL.entries)
-    assert len(first.joined(second).entries) == 3
+    assert len(first.joined(second).entries) == len(FULL.entries)
     # The larger number of rows counts, restated from the own statement.
     own = entry(0.5, number=1)
     restated = ReleaseLedger((own.for_person(4),))
     assert ReleaseLedger((own,)).joined(restated.carried()) == restated
     assert restated.joined(ReleaseLedger((own,))) == restated
     assert {each.origin for each in FULL.carried().entries} == {"last year's settings"}
+
+
+def test_rows_of_a_person_are_exact_through_several_statements_and_files():
+    own = entry(0.5, 1e-6, rho=0.1, number=1)
+    for four in (
+        own.for_person(4),
+        *read_release_ledger(write_release_ledger(ReleaseLedger((own.for_person(4),)))).entries,
+    ):
+        six = four.for_person(6)
+        assert six.proved == for_group(own.proved, 6)
+        assert (six.epsilon, six.delta) == (six.proved.epsilon, six.proved.delta)
+    # What is proved of four rows alone holds for two groups of four.
+    assert replace(own.for_person(4), of_row=None).for_person(6).proved == for_group(own.for_person(4).proved, 2)
+    result = dpm.fit(POINTS, BOX, dpm.Params(epsilon=0.7), rng=np.random.default_rng(0))
+    row = entry_of(result.guarantee, result.events)
+    made = entry_of(for_person(result.guarantee, 4), result.events)
+    assert made.for_person(6).proved.epsilon == for_group(row.proved, 6).epsilon
+    assert made.for_person(6).proved.delta == for_group(row.proved, 6).delta
 
 
 def dataset_of(points, **choices):

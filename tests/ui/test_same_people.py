@@ -104,7 +104,7 @@ class SamePeople(RuleBasedStateMachine):
     @rule(epsilon=epsilons)
     def release(self, epsilon):
         rows = self.here.dataset.rows_per_person
-        made = entry(epsilon * rows, number=next(self.numbers), rows=rows)
+        made = entry(epsilon, number=next(self.numbers)).for_person(rows)
         release_ledger.add_entry(self.here, made)
         self.released[made.id] = self.people, epsilon, rows
 
