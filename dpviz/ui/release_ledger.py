@@ -265,8 +265,10 @@ def totals(ledger: ReleaseLedger) -> list[Fact]:
     facts = []
     for adjacency, question in QUESTIONS.items():
         basic, best, odds = ledger.total_basic(adjacency), ledger.total_best(adjacency), ledger.odds(adjacency)
-        limit = "no limit is proved" if odds is None else at_most(odds)
-        value = f"{limit}; {_total(basic)}"
+        value = "no limit is proved" if odds is None else at_most(odds)
+        # A sum of no claims would read as ε = 0.
+        if len(basic.uncounted) < len(ledger.entries):
+            value += f"; {_total(basic)}{' for the others' if basic.uncounted else ''}"
         if ceiled(best.epsilon) != ceiled(basic.epsilon):
             value += f", composed at best {_total(best)}"
         missing = f" Nothing is proved here of {len(basic.uncounted)}." if basic.uncounted else ""

@@ -244,3 +244,14 @@ def test_settings_with_a_ledger_that_cannot_be_are_refused(releases):
 )
 def test_what_is_spent_is_said_with_what_nothing_is_proved_of(entries, words):
     assert release_ledger.spent_words(ReleaseLedger(entries)) == words
+
+
+def test_totals_without_a_claim_state_no_epsilon():
+    unproved, replaced = entry(1.0, proved=False), entry(0.5, adjacency=Adjacency.REPLACE, number=3)
+    taken_part, which = release_ledger.totals(ReleaseLedger((unproved,)))
+    assert taken_part.value == which.value == "no limit is proved"
+    taken_part, which = release_ledger.totals(ReleaseLedger((replaced,)))
+    assert taken_part.value == "no limit is proved"
+    assert which.value == "at most 63 in 100; ε = 0.5"
+    _, which = release_ledger.totals(ReleaseLedger((unproved, replaced)))
+    assert which.value == "no limit is proved; ε = 0.5 for the others"
