@@ -18,13 +18,15 @@ from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.ui import live, release_ledger, runs
 from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, make
-from tests.pages.conftest import FIRST, LAPLACE, LINKED, at_once, release, typed
+from tests.pages.conftest import FILES, FIRST, LAPLACE, LINKED, at_once, release, typed
 from tests.pages.test_every_export import QUICK
 
 ROWS = np.random.default_rng(8).random((60, 2)).round(3) * [80.0, 9000.0] + [10.0, 500.0]
 ADDED = np.vstack([ROWS, [[11.5, 600.0]]])
 REPLACED = np.vstack([ROWS[:-1], [[11.5, 600.0]]])
 FEWER = np.random.default_rng(9).random((44, 2))
+# Pages without records. Home, which the app alone draws, has nothing from a file but its name.
+BESIDE = [name for name in FILES if name not in (*LINKED, "home")]
 BOUNDS = {"age from": (0.0, 100.0), "income from": (0.0, 10_000.0)}
 
 
@@ -157,3 +159,19 @@ def test_before_a_release_any_two_files_give_everyone_equal_bytes(open_page, lis
     for messages, files in seen[1:]:
         check_equal(messages, seen[0][0])
         assert files == seen[0][1]
+
+
+@pytest.mark.usefixtures("forced")
+def test_pages_beside_a_release_of_neighbors_give_equal_bytes(open_page, listen):
+    seen = []
+    for rows in (ROWS, REPLACED, ADDED):
+        listen(anew=True)
+        page = release(opened(open_page, FIRST, rows)).look("public")
+        messages = listen()
+        for other in BESIDE:
+            page.app.switch_page(f"pages/{other}.py")
+            page.run()
+        seen.append(messages)
+    assert len(seen[0]) > 10 * len(BESIDE)
+    for messages in seen[1:]:
+        check_equal(messages, seen[0])

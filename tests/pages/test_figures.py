@@ -6,16 +6,21 @@ import io
 import re
 
 import numpy as np
+import openpyxl
 import pytest
 
+from dpviz.core import attacker_odds
 from dpviz.stories.center_facts import allowed
+from dpviz.stories.panel import ceiled, limit
 from dpviz.stories.profiles import value_text
 from dpviz.tools.audit import runs as audit_tasks
 from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import report
+from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.teaching.chapters import CHAPTERS
-from dpviz.ui.export.files import ExportRequest, make
-from tests.pages.conftest import at_once, release, typed
+from dpviz.tools.teaching.page.quiz import QUESTIONS
+from dpviz.ui.export.files import FORMATS, ExportRequest, make
+from tests.pages.conftest import FIRST, MORSE, PAGES, at_once, modes_of, release, typed
 from tests.pages.test_profiles import lines
 from tests.pages.test_release_step import BOUNDS, CSV, N, files_of
 from tests.tools.compare.decision import text_of
@@ -24,6 +29,7 @@ from tests.tools.compare.decision import text_of
 COUNT = r"(\d[\d,]*)"
 TIMES = r"([\d.,]*\d|∞) ?×"
 ODDS = r"(?:at most )?(over 99|[\d.]+)(?: times)? in 100"
+CHANCE = r"([\d.]+ in a [a-z]+|10\S+)"
 QUANTITIES = {
     "right about who took part": (
         rf"ttacker (?:is |could be )?right {ODDS}",
@@ -35,10 +41,18 @@ QUANTITIES = {
     "right about which record": (rf"Which of two records was somebody's\? {ODDS}",),
     "factor": (r"more than ([\d.,]+) times as likely",),
     "proved epsilon": (
-        r"[Pp]roved(?: for what you see)?:? (?:ε = )?(\d[\d.]*)\b",
+        r"[Pp]roved(?: for what you see)?:? (?:ε = )?(\d+(?:\.\d+)?)(?!\.?\d| per\b)",
         r"promised (\d[\d.]*)\b[^-]",
         r"DPLloyd \| ε = ([\d.]+)",
         r"After this release ε = ([\d.]+)",
+    ),
+    "proved delta": (
+        rf"[Pp]roved(?: for what you see)?:? ε = [\d.]+ ?, δ = {CHANCE}",
+        rf"After this release ε = [\d.]+, δ = {CHANCE} in all",
+    ),
+    "proved epsilon per unit": (
+        r"[Pp]roved:? ε = ([\d.]+) per unit of distance",
+        r"\bepsilon ([\d.]+) per unit",
     ),
     "cost without data": (
         rf"Without any data {TIMES}",
@@ -49,6 +63,9 @@ QUANTITIES = {
     "clusters": (r"k = (\d+)", r"(\d+) cluster centers"),
     "end of income": (rf"income 0 to {COUNT}",),
 }
+EPSILONS = (0.1, 1.0, 10.0)
+# Quantities of a run of DPLloyd.
+FIGURES = [name for name in QUANTITIES if name not in ("proved delta", "proved epsilon per unit")]
 FEW = {"compare_runs": "10", **{f"with_{key}": "0" for key in compare_tasks.ENTRIES}, "with_dplloyd": "1"}
 
 
@@ -71,7 +88,16 @@ def disagreements(texts):
     """Return each quantity with more than one reading: {quantity: {place: readings}}."""
     places = {place: read(text) for place, text in texts.items()}
     by_name = {name: {place: found[name] for place, found in places.items() if name in found} for name in QUANTITIES}
-    return {name: found for name, found in by_name.items() if len(set().union(*found.values())) != 1}
+    return {name: found for name, found in by_name.items() if len(set().union(*found.values())) > 1}
+
+
+def exports(page, name):
+    """Return the text of every kind of file that the menu saves, {kind: text}."""
+    kinds = [kind for kind in FORMATS if kind != "png"]
+    texts = {kind: make(page.shown, name, ExportRequest(kind)).content.decode("utf-8-sig") for kind in kinds}
+    page_kept = texts["html"]
+    texts["html"] = page_kept[page_kept.index("<body") :].partition("<script")[0]
+    return texts | {kind: re.sub(r"<[^>]*>", " ", texts[kind]) for kind in ("html", "svg")}
 
 
 def words(page):
@@ -79,7 +105,8 @@ def words(page):
     texts = [*page.html_texts, *page.captions, page.said, *(each.value for each in page.app.markdown)]
     if stage := page.stage:
         texts += [stage[name] for name in ("finding", "lede", "guarantee")]
-        texts.append(f"{stage.get('risk_label', 'Did you take part?')} {stage['risk']['text']} in 100")
+        if stage["risk"]:
+            texts.append(f"{stage.get('risk_label', 'Did you take part?')} {stage['risk']['text']} in 100")
     for slider in page.sliders.values():
         texts += [slider[name][slider["index"]] for name in ("notes", "spoken")]
     if (shown := page.compared) is not None:
@@ -106,12 +133,8 @@ def places(monkeypatch, open_page):
     at_once(monkeypatch, compare_tasks, audit_tasks)
     texts = {}
     page = opened("convergent_kmeans", mode="dplloyd", epsilon="1.0")
-    shown = page.shown
-    texts["page"] = words(page)
-    for kind in ("svg", "json"):
-        texts[kind] = make(shown, "convergent_kmeans", ExportRequest(kind)).content.decode()
-    kept = make(shown, "convergent_kmeans", ExportRequest("html")).content.decode()
-    texts["page to keep"] = re.sub(r"<[^>]*>", " ", kept[kept.index("<body") :].partition("<script")[0])
+    saved = exports(page, "convergent_kmeans")
+    texts |= {"page": words(page), **{kind: saved[kind] for kind in ("svg", "json", "html")}}
     texts["page, everyone"] = words(page.look("public"))
     compared = opened("compare", **FEW, compare_at="1.0", compare_tab="report")
     texts["Compare"], texts["paper"] = words(compared), papers["decision"].partition("## ε against cost")[2]
@@ -146,7 +169,7 @@ def test_equal_quantities_read_the_same_in_every_place(places):
     assert not disagreements(texts)
     seen = {place: read(text) for place, text in texts.items()}
     assert all(seen.values()), "each place has a figure"
-    assert all(sum(name in found for found in seen.values()) > 1 for name in QUANTITIES), "each figure has two places"
+    assert all(sum(name in found for found in seen.values()) > 1 for name in FIGURES), "each figure has two places"
     assert seen["page"]["records"] == {str(N)}
     check_centers(page)
     # Another number in any one place is noticed.
@@ -157,3 +180,57 @@ def test_equal_quantities_read_the_same_in_every_place(places):
                 if match := re.search(pattern, plain):
                     wrong = f"{plain[: match.start(1)]}7{reading}{plain[match.end(1) :]}"
                     assert name in disagreements({**texts, place: wrong}), (place, name, pattern)
+
+
+def check_strips(page):
+    """Check that a strip of one name has one number: the curator's and everyone's are different quantities."""
+    stages = [page.look(audience).stage for audience in ("curator", "public")]
+    shown = {(stage["strip"]["label"], stage["loss"]["text"]) for stage in stages if stage["strip"]}
+    assert len({label for label, _ in shown}) == len(shown)
+
+
+# Quantities of one guarantee. All others are about parts of one method's picture.
+GUARANTEED = {name for name in QUANTITIES if name.split()[0] in ("right", "factor", "proved")}
+QUIZ = "\n".join(each.why for each in QUESTIONS)
+# A small mixture, whose picture is drawn soon.
+SMALL = {MORSE: {"n_components": "6"}}
+MODES = [(name, mode) for name in PAGES for mode in modes_of(name) if (name, *mode.values()) != (MORSE, "published")]
+# The family's other methods are on the first page.
+MODES += [(FIRST, {"mode": key}) for key, each in ENTRIES.items() if each.page == FIRST and not key.startswith(FIRST)]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), MODES, ids=lambda each: each if isinstance(each, str) else "".join(each.values())
+)
+def test_every_method_states_its_guarantee_alike_in_every_place_at_each_epsilon(open_page, name, mode):
+    page = typed(open_page(name, data="upload:", **mode, **SMALL.get(name, {})).give(CSV), BOUNDS)
+    for place, epsilon in enumerate(EPSILONS):
+        page.app.session_state["dpviz:knobs"].values["epsilon"] = epsilon
+        texts = {"page": words(page.look("curator")), **exports(page, name)}
+        ((_, run),) = page.shown.runs
+        claim = run.guarantee.proved
+        texts["page, everyone"] = words(page.look("public"))
+        if name == FIRST and claim and claim.epsilon == epsilon:
+            odds = re.search("can be right (.+), (.+) and (.+) times in 100", QUIZ)[1 + place]
+            texts["quiz"] = f"An attacker is right {odds} in 100. {QUIZ if epsilon == 1.0 else ''}"
+        if epsilon == EPSILONS[-1]:
+            files = files_of(release(page.look("curator")))
+            check_strips(page)
+            rows = openpyxl.load_workbook(io.BytesIO(files.xlsx()))["About"].values
+            texts |= {"Excel": "\n".join(map(str, rows)), "JSON of the table": files.json().decode()}
+        # The card states the paper's claim beside the proved one, with its own odds.
+        stated = r"Stated(?: in the paper:?)? ε(?:(?!Proved).)*"
+        texts = {at: re.sub(stated, "", plain_of(text)) for at, text in texts.items()}
+        seen = {at: read(text) for at, text in texts.items()}
+        # An ε per distance has another one for the whole box.
+        own = GUARANTEED - {"proved epsilon"} if claim and claim.per_distance else GUARANTEED
+        assert not {each: found for each, found in disagreements(texts).items() if each in own}, epsilon
+        if claim is None:
+            assert not any("proved epsilon" in found for found in seen.values())
+        elif claim.per_distance:
+            assert seen["page"]["proved epsilon per unit"] == {ceiled(claim.epsilon)}
+        else:
+            assert seen["page"]["proved epsilon"] == {ceiled(claim.epsilon)}
+            assert seen["page"]["right about who took part"] == {limit(attacker_odds(claim.epsilon, claim.delta))}
+            silent = {at for at, found in seen.items() if not found.keys() & set(GUARANTEED)}
+            assert silent <= {"csv"}, "every other place has a figure"

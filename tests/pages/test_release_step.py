@@ -23,7 +23,6 @@ ROWS = np.random.default_rng(8).random((N, 2)) * [80.0, 9000.0] + [10.0, 500.0]
 CSV = ("age,income\n" + "\n".join(f"{a!r},{b!r}" for a, b in ROWS.tolist())).encode()
 BOUNDS = {"age from": (0.0, 100.0), "income from": (0.0, 10_000.0)}
 CONFIRM = "I release it"
-EPSILON = {LAPLACE: "level"}
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def test_views_tabs_knobs_and_moves_of_epsilon_release_nothing(opened, drawn, na
     assert page.told["mark"] == release_ledger.MARK
     assert runs.TEACHING in page.card
     page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
-    page.app.session_state["dpviz:knobs"].values[EPSILON.get(name, "epsilon")] = 2.0
+    page.app.session_state["dpviz:knobs"].values["epsilon"] = 2.0
     page.run()
     page.press("New noise")
     typed(page, {"age from": (0.0, 120.0)})
