@@ -19,7 +19,7 @@ from tests.ui.test_runs import source
 # A file's bytes, and the people in it: a different newline, a renamed column or the next month changes the bytes.
 FILES = [("plain", "town"), ("newline", "town"), ("next month", "town"), ("elsewhere", "village")]
 COLUMNS = [("a", "b"), ("a",)]
-# Rows of one person that the reader states. 6 is no multiple of 4.
+# Rows of one person that the reader states. 6 is not a multiple of 4.
 ROWS = [1, 4, 6]
 epsilons = some.sampled_from([0.25, 0.5, 1.0])
 
