@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz.plots import Audience
+from dpviz.plots import Audience, pack
 from dpviz.stories import View
 
 NOISY = ["blum", "dwork", "dplloyd"]
@@ -28,6 +28,36 @@ def leak(drawn, name):
     """Return a picture in which one layer is public by mistake."""
     layers = (dataclasses.replace(one, audience=Audience.RELEASED) if one.name == name else one for one in drawn.layers)
     return dataclasses.replace(drawn, layers=tuple(layers))
+
+
+def check_public_part(told, changed, view=None):
+    """Check that a different world under one release changes the curator's part alone; return the first picture."""
+    assert changed.result.release is told.result.release
+    here, there = (each.draw_scene(view or View()) for each in (told, changed))
+    assert pack(here) != pack(there), "the curator's picture does change"
+    assert pack(here.public()) == pack(there.public())
+    (curator, public), others = told.stage_words(), changed.stage_words()
+    assert public == others[1]
+    assert curator != others[0]
+    facts, charts = (
+        [list(found(each)) for each in (told, changed)]
+        for found in (
+            lambda each: [fact for fact in each.facts() if fact.public],
+            lambda each: [pack(chart.scene.public()) for chart in each.charts()],
+        )
+    )
+    assert facts[0] == facts[1]
+    assert charts[0] == charts[1]
+    assert told.utility() != changed.utility()
+    return here
+
+
+def check_leak(told, changed, name):
+    """Check that a layer that is public by mistake shows the difference between two worlds."""
+    pictures = [each.draw_scene(View()) for each in (told, changed)]
+    assert name in named(pictures[0])
+    here, there = (leak(drawn, name).public() for drawn in pictures)
+    assert pack(here) != pack(there)
 
 
 def chart_of(run, key):

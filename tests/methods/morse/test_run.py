@@ -22,7 +22,7 @@ from dpviz.solvers import Mixture, assign_basins, merge_tree
 from dpviz.stories import View
 from dpviz.stories.view import project
 from tests.stories.conftest import records_of, words_of
-from tests.stories.marks import leak
+from tests.stories.marks import check_leak, check_public_part
 
 MOVES = ("cut", "level", "search")
 BASES = ("dpmog_hard", "dpmog", "dplloyd_mog", "dpcube")
@@ -214,18 +214,10 @@ VIEWS = {1: (View(),), 2: (View(),), 4: (View(), View(3, 1), View(principal=True
 @pytest.mark.parametrize(("d", "view"), [(d, view) for d, views in VIEWS.items() for view in views])
 @pytest.mark.parametrize("moves", MOVES)
 def test_the_public_scene_follows_from_the_release(d, view, moves):
-    run = tell(d)
-    changed = other_world(run, 77)
-    assert changed.result.release is run.result.release
-    here, there = scene(run, moves, view), scene(changed, moves, view)
-    assert pack(here) != pack(there)
-    assert pack(here.public()) == pack(there.public())
-    first, second = (dataclasses.replace(one, look=LandscapeLook(moves)) for one in (run, changed))
-    assert [pack(one[1]) for one in charts(first)] == [pack(one[1]) for one in charts(second)]
-    assert run.stage_words()[1] == changed.stage_words()[1]
-    assert run.stage_words()[0] != changed.stage_words()[0]
+    run, changed = (dataclasses.replace(one, look=LandscapeLook(moves)) for one in (tell(d), other_world(tell(d), 77)))
+    here = check_public_part(run, changed, view)
     assert run.risk() == changed.risk()
-    assert [f for f in run.utility() if f.public] == [f for f in changed.utility() if f.public]
+    assert [pack(one[1]) for one in charts(run)] == [pack(one[1]) for one in charts(changed)]
     if not view.principal:
         names = {layer.name for layer in here.public().layers}
         assert {"hilltop", "start"} <= names
@@ -234,9 +226,7 @@ def test_the_public_scene_follows_from_the_release(d, view, moves):
 
 @pytest.mark.parametrize("name", ["person", "true average", "noise"])
 def test_one_wrong_audience_would_be_noticed(name):
-    run = tell()
-    here, there = (leak(scene(world), name).public() for world in (run, other_world(run, 77)))
-    assert pack(here) != pack(there)
+    check_leak(tell(), other_world(tell(), 77), name)
 
 
 @pytest.mark.parametrize("moves", MOVES)

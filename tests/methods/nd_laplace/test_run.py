@@ -16,7 +16,7 @@ from dpviz.plots import pack
 from dpviz.stories import View, Words, center_facts
 from dpviz.stories.ground_layers import MOST_DRAWN
 from tests.stories.conftest import records_of, words_of
-from tests.stories.marks import leak
+from tests.stories.marks import check_leak, check_public_part
 
 DOMAINS = ("none", "clamp", "redraw", "remap")
 RADIUS = 1.5
@@ -55,19 +55,7 @@ def other_world(run, names=None):
 def test_the_public_scene_follows_from_the_release(d, view, domain):
     # For five features. Redrawing would be refused far below this.
     run = tell(d, domain=domain, level=20.0)
-    changed = other_world(run)
-    here, there = draw(run, view), draw(changed, view)
-    assert pack(here) != pack(there)
-    assert pack(here.public()) == pack(there.public())
-    assert run.stage_words()[1] == changed.stage_words()[1]
-    assert run.stage_words()[0] != changed.stage_words()[0]
-    seen = [[fact for fact in world.facts() if fact.public] for world in (run, changed)]
-    assert seen[0] == seen[1]
-    charts = [
-        [pack(chart.public()) for _, chart in [(chart.key, chart.scene) for chart in world.charts()]]
-        for world in (run, changed)
-    ]
-    assert charts[0] == charts[1]
+    check_public_part(run, other_world(run), view)
 
 
 def test_the_attackers_pictures_follow_from_the_release_but_for_the_true_place():
@@ -84,8 +72,7 @@ def test_the_attackers_pictures_follow_from_the_release_but_for_the_true_place()
 @pytest.mark.parametrize("name", ["person", "this person", "this person's noise"])
 def test_one_wrong_audience_would_be_noticed(name):
     run = tell()
-    here, there = (leak(draw(world), name).public() for world in (run, other_world(run)))
-    assert pack(here) != pack(there)
+    check_leak(run, other_world(run), name)
 
 
 def test_the_public_sees_released_points_walls_and_scale_only():
