@@ -236,7 +236,16 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     size_rng, noise_rng, start_rng, marginal_rng, outer_rng = rng.spawn(5)
     needed = params.cells_per_axis is None
     size = known_size(records.n, params.epsilon, params.n_public, adjacency, needed=needed, rng=size_rng)
-    side, capped = _side(params, size, box.d)
+    most = int(MAX_CELLS ** (1.0 / box.d) + 1e-9)
+    # The number of cells along each axis, and whether the rule asked for more.
+    side, capped = params.cells_per_axis, False
+    if side is None:
+        side, capped = even_side(size.epsilon, size.n_records, box.d)
+    elif side > most:
+        raise ValueError(
+            f"cells_per_axis was {side}, but with {box.d} columns it must be <= {most}: the grid may have "
+            f"{MAX_CELLS:,} cells. Lower it, or leave it to the rule with None."
+        )
     # As published, distances are in the unit box. With fitted grids, they are in the data's units.
     units = np.ones(box.d) if params.is_even else frozen(box.widths / box.widths.max())
     plan = _Plan(even_grid((side,) * box.d), size.epsilon, units, (), capped)
@@ -317,19 +326,6 @@ def _added(records: Chunks, box: Box, counted: Callable[[Points], Counts]) -> Co
 
 def _counted_in_units(box: Box, counted: Callable[[Points], Counts], block: Points) -> Counts:
     return counted(box.to_unit(box.clip(block)))
-
-
-def _side(params: Params, size: KnownSize, d: int) -> tuple[int, bool]:
-    """Return the number of cells along each axis, and True if the rule asked for more."""
-    most = int(MAX_CELLS ** (1.0 / d) + 1e-9)
-    if params.cells_per_axis is None:
-        return even_side(size.epsilon, size.n_records, d)
-    if params.cells_per_axis > most:
-        raise ValueError(
-            f"cells_per_axis was {params.cells_per_axis}, but with {d} columns it must be <= {most}: the grid may "
-            f"have {MAX_CELLS:,} cells. Lower it, or leave it to the rule with None."
-        )
-    return params.cells_per_axis, False
 
 
 def _cluster(noisy: Counts, plan: _Plan, params: Params, scale: float, *, rng: np.random.Generator) -> WeightedPath:

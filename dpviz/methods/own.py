@@ -106,7 +106,18 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
     if not callable(parts.get("fit")):
         raise OwnMethodError(f"{path.name} has no function {SIGNATURE}. Write one.")
     kind, own_run = parts.get("Params", Params), parts.get("RUN", CentersRun)
-    _check_params(kind, path)
+    try:
+        names = {each.name for each in knobs(kind())}
+    # The class comes from the file.
+    except Exception as error:
+        raise OwnMethodError(
+            f"{error_words(path, error)}. Params must be a dataclass with defaults for everything."
+        ) from error
+    if BUDGET not in names:
+        raise OwnMethodError(
+            f"{path.name}: Params has no knob {BUDGET}. Write {BUDGET}: float = knob(1.0, 'ε', 'Budget', low=0.05, "
+            "high=20.0, log=True)."
+        )
     if not (isinstance(own_run, type) and issubclass(own_run, Run)):
         raise OwnMethodError(f"{path.name}: RUN must be a subclass of Run, got a {type(own_run).__name__}.")
     title, fit = str(parts.get("TITLE", name.replace("_", " ").capitalize())), _fit(parts["fit"], path)
@@ -135,21 +146,6 @@ def error_words(path: Path, error: BaseException) -> str:
     reason = error.msg if isinstance(error, SyntaxError) else error
     where = path.name if line is None else f"{path.name}, line {line}"
     return f"{where}: {type(error).__name__}: {reason}"
-
-
-def _check_params(kind: Any, path: Path) -> None:
-    try:
-        names = {each.name for each in knobs(kind())}
-    # The class comes from the file.
-    except Exception as error:
-        raise OwnMethodError(
-            f"{error_words(path, error)}. Params must be a dataclass with defaults for everything."
-        ) from error
-    if BUDGET not in names:
-        raise OwnMethodError(
-            f"{path.name}: Params has no knob {BUDGET}. Write {BUDGET}: float = knob(1.0, 'ε', 'Budget', low=0.05, "
-            "high=20.0, log=True)."
-        )
 
 
 def _fit(fit: Callable[..., Any], path: Path) -> Callable[..., Result[Any, Any]]:

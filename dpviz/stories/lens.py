@@ -6,7 +6,6 @@ teaching run may see it.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import numpy as np
 
@@ -26,6 +25,10 @@ N_CELLS = 25
 N_COUNTS = 128
 # Dots that the lens shows, on average, and the places where a dot can be.
 N_DOTS, N_PLACES = 150, 4096
+# Places (2 n, 2) in the lens for dots of both worlds in turn, and a number from 0 to 1 for each place.
+_DRAWN = np.random.default_rng(0).random((4 * N_PLACES, 3))
+_WITHIN = np.flatnonzero(((2.0 * _DRAWN[:, :2] - 1.0) ** 2).sum(axis=1) < 1.0)[: 2 * N_PLACES]
+PLACES, NUMBERS = frozen(2.0 * _DRAWN[_WITHIN, :2] - 1.0), frozen(_DRAWN[_WITHIN, 2])
 # Value of a cell from which nothing follows, and the largest difference from it.
 UNDECIDED, SURE = 128, 127
 
@@ -125,32 +128,22 @@ def log_densities(average: NoisyAverage, person: FloatArray, places: Points) -> 
     return average.log_density(places, counts, log_weights), other.log_density(places, counts, log_weights)
 
 
-@lru_cache(maxsize=1)
-def _places() -> tuple[FloatArray, FloatArray]:
-    """Return places (2 n, 2) in the lens for dots of both worlds in turn, and a number from 0 to 1 for each place."""
-    drawn = np.random.default_rng(0).random((4 * N_PLACES, 3))
-    places = 2.0 * drawn[:, :2] - 1.0
-    within = np.flatnonzero((places**2).sum(axis=1) < 1.0)[: 2 * N_PLACES]
-    return frozen(places[within]), frozen(drawn[within, 2])
-
-
 def _thinned(logs: list[FloatArray]) -> tuple[FloatArray, BoolArray]:
     """Return dots (n, 2) in the lens, as dense as the averages of both worlds, and whether each is with the person.
 
     `logs` are the logarithms of both densities on the cells of the glass.
     """
-    places, numbers = _places()
-    inside = np.arange(len(places)) % 2 == 0
-    x, y = ((places + 1.0) / 2.0 * (N_CELLS - 1)).T
+    inside = np.arange(len(PLACES)) % 2 == 0
+    x, y = ((PLACES + 1.0) / 2.0 * (N_CELLS - 1)).T
     left, low = np.minimum(x.astype(np.intp), N_CELLS - 2), np.minimum(y.astype(np.intp), N_CELLS - 2)
     right, high = x - left, y - low
     highest = max(each.max() for each in logs)
-    density = np.empty(len(places))
+    density = np.empty(len(PLACES))
     for log, world in zip(logs, (inside, ~inside), strict=True):
         below, above = (
             log[low, left] * (1 - right) + log[low, left + 1] * right,
             log[low + 1, left] * (1 - right) + log[low + 1, left + 1] * right,
         )
         density[world] = np.exp(below * (1 - high) + above * high - highest)[world]
-    some = numbers < density * N_DOTS / density.sum()
-    return places[some], inside[some]
+    some = density * N_DOTS / density.sum() > NUMBERS
+    return PLACES[some], inside[some]

@@ -422,7 +422,13 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
         offset = math.log(1.0 / (2.0 * plan.count_delta)) / plan.count_epsilons[level] if weights.published else 0.0
         shifted = np.maximum(noisy - offset, 1.0)
         epsilon = float(plan.split_epsilons[level])
-        exists = _possible(tree, nodes, weights)
+        # Candidates (nodes, d, s): those inside the subset's cell, which is public. As published all of them: one
+        # outside the cell is empty, but cuts nothing off.
+        exists = np.broadcast_to(tree.candidates.exists, (len(nodes), *tree.candidates.exists.shape))
+        if not weights.published:
+            places = np.arange(tree.candidates.most)
+            first, last = (np.array([getattr(node, end) for node in nodes])[:, :, None] for end in ("first", "last"))
+            exists = (places >= first) & (places < last)
         sizes = np.array([node.nonprivate_size for node in nodes], dtype=np.intp)
         gaps = counts if weights.published else depths(counts)
         candidates = _Candidates(exists, counts, ranks, gaps, sizes)
@@ -517,20 +523,6 @@ def _inspect_gaps(
     needed = np.where(clear, least, np.where(free, max(least, plan.minimum_count), np.inf))
     clean = CLEAN_GAP if level else FIRST_GAP
     return event, gaps, needed, clear[:, None] & (gaps[:, None] >= clean * sides)
-
-
-def _possible(tree: Growth, nodes: list[Node], weights: Weights) -> BoolArray:
-    """Return the mask (nodes, d, s) of each subset's candidates: those inside its cell, which is public.
-
-    As published all of them: one outside the cell is empty, but cuts nothing off.
-    """
-    exists = tree.candidates.exists
-    if weights.published:
-        return frozen(np.broadcast_to(exists, (len(nodes), *exists.shape)))
-    places = np.arange(tree.candidates.most)
-    first = np.array([node.first for node in nodes])[:, :, None]
-    last = np.array([node.last for node in nodes])[:, :, None]
-    return frozen(np.asarray((places >= first) & (places < last)))
 
 
 @immutable
