@@ -30,8 +30,8 @@ from dpviz.core import (
     Event,
     FloatArray,
     IntArray,
+    ReadOnly,
     Step,
-    frozen,
     immutable,
     immutable_value,
 )
@@ -246,7 +246,7 @@ class PlanStep(DpmStep):
 
 
 @immutable
-class SplitTrace(Confidential):
+class SplitTrace(ReadOnly, Confidential):
     """One subset and its tried split. Places are in box units [0, 1]. Curator only."""
 
     # Number in the tree. The root is 0.
@@ -409,7 +409,7 @@ class Growth:
 def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator) -> Iterator[LevelStep]:
     """Try a split in every subset, level by level, until none was applied or the plan's depth is reached."""
     active = [0]
-    positions = frozen(tree.candidates.positions)
+    positions = tree.candidates.positions
     n_candidates = positions.shape[1]
     for level in range(plan.n_levels):
         split_rng, count_rng, gap_rng = rng.spawn(1)[0].spawn(3)
@@ -436,21 +436,18 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
         event = count_event("sides", float(plan.count_epsilons[level + 1]), Purpose.COUNTS, level + 1)
         below = ranks.reshape(len(active), -1)[np.arange(len(active)), chosen].astype(np.intp)
         exact = np.stack([below, sizes - below], axis=1)
-        sides = frozen(laplace(exact, scale=event.scale, rng=count_rng))
+        sides = laplace(exact, scale=event.scale, rng=count_rng)
         gap_event, gap_depths, needed, apart = _inspect_gaps(
             nodes, candidates, chosen, noisy, sides, plan, level, rng=gap_rng
         )
         small = sides <= needed[:, None]
-        frozen(counts)
-        frozen(ranks)
-        frozen(gaps)
         splits = []
         for i, node in enumerate(nodes):
             axis, candidate = divmod(int(chosen[i]), n_candidates)
             trace = SplitTrace(
                 node=active[i],
-                low=frozen(node.low),
-                high=frozen(node.high),
+                low=node.low,
+                high=node.high,
                 noisy_count=node.noisy_count,
                 shifted_count=float(shifted[i]),
                 epsilon=epsilon,
