@@ -1,4 +1,4 @@
-// The two stacks of dots on the Audit page, a run each: full where the attacker speaks, red where that is wrong.
+// The two stacks of dots on the Audit page, a run each: red where the attacker is right more often than the promise allows.
 
 import { clamp, easeOutCubic, formatCount, isDark, mix, isStill } from "./kit.js";
 import { fitStageCanvas, roomSize } from "./stage_parts.js";
@@ -51,11 +51,8 @@ export function layOutDots(result, step, before, columns, { left, top, width, he
   }));
 }
 
-const INKS = ["page", "box-fill", "ink", "soft", "rule", "released", "wrong"];
+const INKS = ["page", "box-fill", "ink", "soft", "rule", "released", "wrong", "without"];
 const FAINT = { dark: 0.45, light: 0.34 }; // dots about which the attacker says nothing
-
-/** @param {number} n */
-const times = (n) => `${formatCount(n)} ${n === 1 ? "time" : "times"}`;
 
 /** The picture: both stacks with their words, and the mark beyond which the attacker speaks. */
 export class Stacks {
@@ -105,7 +102,7 @@ export class Stacks {
     context.strokeStyle = inks.rule;
     context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
     const mark = result && drawn && result.edge < columns ? left + ENDS_PX + (drawn.edge / columns) * (width - 2 * ENDS_PX) : null;
-    if (result && drawn) this.paintDots(context, result, layOutDots(result, drawn, before, columns, box, brief ? 58 : 62), mark);
+    if (result && drawn && step) this.paintDots(context, result, step, layOutDots(result, drawn, before, columns, box, brief ? 78 : 92), mark, middle);
     context.globalAlpha = 1;
     context.fillStyle = inks.soft;
     context.fillRect(left + 1, middle - 0.5, width - 2, 1);
@@ -121,26 +118,46 @@ export class Stacks {
     if (result && step && mark !== null) this.writeCounts(context, result, step, mark, size, brief);
   }
 
-  /** @param {CanvasRenderingContext2D} context @param {AuditResult} result @param {Dot[][][]} dots @param {number | null} mark */
-  paintDots(context, result, dots, mark) {
+  /** Paint the dots: full with the person, hollow without; red are those that are right more often than is allowed.
+   *  @param {CanvasRenderingContext2D} context @param {AuditResult} result @param {AuditStep} step @param {Dot[][][]} dots @param {number | null} mark @param {number} middle */
+  paintDots(context, result, step, dots, mark, middle) {
     const { inks, box: { left, top, width, height } } = this;
     context.globalAlpha = 0.045;
     context.fillStyle = inks.ink;
     if (mark !== null) context.fillRect(mark, top + 1, left + width - mark - 1, height - 2);
     const faint = isDark(inks.page) ? FAINT.dark : FAINT.light;
-    dots.forEach((stack, world) => {
-      const isLikely = (world === 0) === result.first_is_likely;
-      stack.forEach((column, i) => {
-        const isSaid = i >= result.edge;
-        context.globalAlpha = isSaid ? 1 : faint;
-        context.fillStyle = isSaid && !isLikely ? inks.wrong : inks.released;
-        for (const { x, y, radius } of column) {
-          context.beginPath();
-          context.arc(x, y, radius, 0, 2 * Math.PI);
-          context.fill();
-        }
-      });
-    });
+    const right = dots[result.first_is_likely ? 0 : 1].slice(result.edge).flat();
+    right.sort((a, b) => Math.abs(a.y - middle) - Math.abs(b.y - middle));
+    const tooMany = right.slice(Math.ceil((step.allowed / step.right) * right.length));
+    const red = new Set(tooMany);
+    dots.forEach((stack, world) => stack.forEach((column, i) => {
+      context.globalAlpha = i >= result.edge ? 1 : faint;
+      for (const dot of column) {
+        const { x, y, radius } = dot;
+        context.fillStyle = context.strokeStyle = red.has(dot) ? inks.wrong : [inks.released, inks.without][world];
+        context.lineWidth = 0.36 * radius;
+        context.beginPath();
+        context.arc(x, y, world ? 0.84 * radius : radius, 0, 2 * Math.PI);
+        if (world) context.stroke();
+        else context.fill();
+      }
+    }));
+    if (mark !== null && red.size) this.paintLimit(context, tooMany[0], mark, middle);
+  }
+
+  /** Paint the line up to which right words are allowed. @param {CanvasRenderingContext2D} context @param {Dot} first The lowest dot above it @param {number} mark @param {number} middle */
+  paintLimit(context, { y, radius }, mark, middle) {
+    const { inks, box: { left, width } } = this;
+    const line = y + Math.sign(middle - y) * radius * 1.2;
+    context.globalAlpha = 1;
+    context.strokeStyle = inks.ink;
+    context.lineWidth = 1.6;
+    context.setLineDash([6, 3]);
+    context.beginPath();
+    context.moveTo(mark, line);
+    context.lineTo(left + width - 1, line);
+    context.stroke();
+    context.setLineDash([]);
   }
 
   /** Write the worlds' names, beside the mark and not under it. @param {CanvasRenderingContext2D} context @param {[string, string]} worlds @param {number | null} mark @param {number} size */
@@ -148,7 +165,8 @@ export class Stacks {
     const { inks, box: { left, top, height } } = this;
     Object.assign(context, { textBaseline: "middle", textAlign: "left", font: this.font(650, size + 1), fillStyle: inks.ink });
     Object.assign(context, { lineJoin: "round", lineWidth: 4, strokeStyle: inks["box-fill"] });
-    for (const [text, y] of /** @type {[string, number][]} */ ([[upper, top + 22], [lower, top + height - 22]])) {
+    for (const [text, y, ink] of /** @type {[string, number, string][]} */ ([[upper, top + 22, inks.released], [lower, top + height - 22, inks.without]])) {
+      context.fillStyle = ink;
       const meets = mark !== null && mark > left + ENDS_PX && mark < left + 22 + context.measureText(text).width;
       const x = meets ? mark + 10 : left + 14;
       context.strokeText(text, x, y); // over the mark
@@ -156,23 +174,33 @@ export class Stacks {
     }
   }
 
-  /** Write what the attacker says, and how often that is right and wrong. @param {CanvasRenderingContext2D} context @param {AuditResult} result @param {AuditStep} step @param {number} mark @param {number} size @param {boolean} brief */
-  writeCounts(context, { says, first_is_likely: isFirst }, step, mark, size, brief) {
+  /** Write what the attacker says, how often that is right and wrong, and how often the promise allows it to be right.
+   *  @param {CanvasRenderingContext2D} context @param {AuditResult} result @param {AuditStep} step @param {number} mark @param {number} size @param {boolean} brief */
+  writeCounts(context, result, step, mark, size, brief) {
     const { inks, box: { left, top, width, height } } = this;
+    const { says, first_is_likely: isFirst, promised, promised_text: promise } = result;
     const end = left + width - 14;
-    const count = brief ? formatCount : times;
-    const right = { text: `right ${count(step.right)}`, color: inks.released };
-    const wrong = { text: `wrong ${count(step.wrong)}`, color: step.wrong ? inks.wrong : inks.soft };
-    const words = brief ? `says “${says}”` : `here the attacker says “${says}” →`;
+    const tooMany = step.right - step.allowed;
+    const color = tooMany > 0 ? inks.wrong : inks.released;
+    const allowed = step.allowed < step.n ? formatCount(step.allowed) : "all";
+    /** @type {[string, number, number, string][]} text, weight, size, color */
+    const right = [[`${formatCount(step.right)} right`, 650, 1.35 * size, color]];
+    if (promised !== null) right.push([`ε = ${promise} allows ${allowed}`, 400, size - 1, inks.ink]);
+    if (tooMany > 0) right.push([`${formatCount(tooMany)} too many`, 650, size - 1, inks.wrong]);
+    const wrong = /** @type {typeof right} */ ([[`${formatCount(step.wrong)} wrong`, 650, 1.35 * size, step.wrong ? inks.ink : inks.soft]]);
     Object.assign(context, { textAlign: "right", font: this.font(400, size - 1), fillStyle: inks.soft });
+    const words = brief ? `says “${says}”` : `here the attacker says “${says}” →`;
     const fits = context.measureText(words).width < end - mark - 8;
-    context.fillText(words, fits ? end : mark - 10, top + 22);
-    context.font = this.font(650, size + 1);
-    const [above, below] = isFirst ? [right, wrong] : [wrong, right];
-    context.fillStyle = above.color;
-    context.fillText(above.text, end, top + 22 + 1.5 * size);
-    context.fillStyle = below.color;
-    context.fillText(below.text, end, top + height - 22);
+    context.fillText(words, fits ? end : mark - 10, top + (isFirst ? height - 22 : 22));
+    const write = (/** @type {typeof right} */ lines, /** @type {number} */ y) => {
+      lines.forEach(([text, weight, type, ink], i) => {
+        Object.assign(context, { font: this.font(weight, type), fillStyle: ink });
+        context.fillText(text, end, y + 1.4 * size * i);
+      });
+    };
+    write(isFirst ? right : wrong, top + 22);
+    const below = isFirst ? wrong : right;
+    write(below, top + height - 22 - (isFirst ? 1.5 : 0) * size - (below.length - 1) * 1.4 * size);
   }
 
   font(/** @type {number} */ weight, /** @type {number} */ size) {

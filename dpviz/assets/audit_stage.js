@@ -12,7 +12,7 @@ import { component } from "./component.js";
 import { PromiseAxis } from "./audit_axis.js";
 import { refill } from "./row.js";
 
-/** @import { AuditData, AuditResult, AuditStep, Given, Tone } from "./stages.d.ts" */
+/** @import { AuditData, AuditLook, AuditResult, AuditStep, Given, Tone } from "./stages.d.ts" */
 
 const PHONE_PX = 700; // a narrower window has one column
 const LOW_PX = 520; // a lower one has no finding
@@ -315,7 +315,7 @@ class AuditStage {
     const promised = result ? result.promised : epsilon;
     const said = step ? `${formatCount(2 * step.n)} runs can show no more` : "";
     const { leak, most, tone } = step ?? UNKNOWN;
-    axis.draw({ epsilon: Math.exp(this.shown), promised, leak, most, tone, said, small: brief });
+    this.drawAxis({ epsilon: Math.exp(this.shown), promised, leak, most, tone, said, small: brief });
     this.stacks.paint({
       box: { left: pad, top: pad, width, height }, full: { width: width + 2 * pad, height: height + 2 * pad }, brief, unit,
       worlds: last?.worlds ?? data.worlds, columns: data.columns, result: last, isPlaying: this.timer > 0,
@@ -326,6 +326,15 @@ class AuditStage {
     if (result) Object.assign(dataset, { dpvizScene: result.scene, dpvizDrawn: String(Number(dataset.dpvizDrawn ?? 0) + 1) });
     else delete dataset.dpvizScene;
     if (this.shown !== wanted || this.stacks.glide) this.paintSoon();
+  }
+
+  /** Draw the axis, and put the two numbers over the ends of their bars. @param {AuditLook} look */
+  drawAxis(look) {
+    const ends = this.axis.draw(look);
+    for (const [{ box }, at] of /** @type {[AuditStage["leak"], number][]} */ ([[this.promised, ends.promised], [this.leak, ends.leak]])) {
+      const half = box.offsetWidth / 2;
+      box.style.left = look.small ? "" : `${clamp(at, half, ends.width - half) - half}px`;
+    }
   }
 
   // -- See the attack --

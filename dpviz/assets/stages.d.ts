@@ -161,6 +161,8 @@ export interface AuditStep {
   n: number;
   right: number;
   wrong: number;
+  /** The most right words that the promise allows. */
+  allowed: number;
   leak: number;
   leak_text: string;
   most: number;

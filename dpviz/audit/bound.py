@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from dpviz.accounting import privacy_loss_distribution, pure_epsilon
 from dpviz.audit.outcomes import Batch, Outcomes, Run, Statistic, gather
 from dpviz.audit.statistics import MOST_STATISTICS, Family, Learned, learn, varies
-from dpviz.core import Adjacency, Event, FloatArray, Points, as_points, frozen, immutable, immutable_value
+from dpviz.core import Adjacency, Event, FloatArray, IntArray, Points, as_points, frozen, immutable, immutable_value
 
 # K. Our choice.
 N_EVENTS = 8
@@ -122,6 +122,17 @@ def least_epsilons(hits: ArrayLike, other_hits: ArrayLike, n_runs: ArrayLike, be
         Bounds (m,).
     """
     return log_ratio(ends(hits, n_runs, beta)[0], ends(other_hits, n_runs, beta)[1], delta)
+
+
+def allowed_hits(other_hits: IntArray, n_runs: IntArray, beta: float, limit: float, delta: float) -> IntArray:
+    """Return the most hits (m,) in one world from which no bound above `limit` follows; arguments as above."""
+    # The bound grows with the hits, so that bisection finds the last that is allowed.
+    low, high = np.zeros_like(n_runs), n_runs.copy()
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        within = least_epsilons(middle, other_hits, n_runs, beta, delta) <= limit
+        low, high = np.where(within, middle, low), np.where(within, high, middle - 1)
+    return low
 
 
 def strength(event: AuditEvent) -> tuple[float, bool]:

@@ -18,6 +18,7 @@ from dpviz.audit import (
     epsilon_lower_bound,
     least_epsilons,
 )
+from dpviz.audit.bound import allowed_hits
 from dpviz.core import Adjacency, Budget
 
 POINTS, NEIGHBOUR = np.zeros((10, 1)), np.zeros((9, 1))
@@ -232,3 +233,16 @@ def test_data_sets_of_other_features_are_refused():
 def test_bad_input_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
         epsilon_lower_bound(laplace_count(), POINTS, NEIGHBOUR, **{"n_runs": 100, **options}, rng=rng())
+
+
+@given(
+    st.integers(1, 400).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))),
+    st.floats(0.0, 8.0),
+    st.sampled_from([0.0, 1e-3]),
+)
+@settings(deadline=None, max_examples=60)
+def test_one_hit_more_than_allowed_shows_more_than_the_limit(counts, limit, delta):
+    n, others = counts
+    (most,) = allowed_hits(np.array([others]), np.array([n]), 1e-3, limit, delta)
+    bounds = least_epsilons(np.arange(n + 1), others, n, 1e-3, delta)
+    assert np.array_equal(bounds <= limit, np.arange(n + 1) <= most)

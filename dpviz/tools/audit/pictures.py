@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpviz import attacks
 from dpviz.audit import CONFIDENCE, VERDICT_CONFIDENCE, EpsilonBound, least_epsilons
-from dpviz.audit.bound import AuditEvent, chances
+from dpviz.audit.bound import AuditEvent, allowed_hits, chances
 from dpviz.core import Confidential, FloatArray, immutable, immutable_value
 from dpviz.plots import Audience, Axis, Ink, Kind, Layer, Plot, Role, Scene
 from dpviz.stories.charts import roc_scene
@@ -243,6 +243,10 @@ def _axis(index: int) -> str:
 COLUMNS = 21
 # Minimum number of columns on each side of the threshold, so that the words fit. Our choice.
 LEAST_COLUMNS = 5
+# Share of a world's runs in one column beyond which columns are ranks. Our choice.
+CROWD = 0.5
+# Steps of this share of a circle never meet.
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 # Runs of each world that are played one at a time. Our choice.
 ONE_BY_ONE = 24
 # After that, each step plays a twelfth of the runs so far. Our choice.
@@ -276,6 +280,8 @@ class PlayedRuns:
     right: int
     # Number of times the attacker's word was wrong, in the opposite world.
     wrong: int
+    # Largest number of right words that the promise allows for so few wrong ones.
+    allowed: int
     # Lower bound on epsilon at the audit's confidence.
     leak: float
     leak_text: str
@@ -347,7 +353,8 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
     level = bound.options.level()
     leaks = np.maximum(least_epsilons(right, wrong, marks, level, limit.delta), 0.0)
     most = np.maximum(least_epsilons(marks, 0, marks, level, limit.delta), 0.0)
-    sure = least_epsilons(right, wrong, marks, bound.options.level(VERDICT_CONFIDENCE), limit.delta)
+    sure = bound.options.level(VERDICT_CONFIDENCE)
+    allowed = allowed_hits(wrong, marks, sure, limit.epsilon, limit.delta)
     # The last values are for all events, each with its share of the error.
     leaks[-1], most[-1] = bound.epsilon_lower, bound.ceiling
     played = []
@@ -356,14 +363,23 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
         leak = float(leaks[i])
         if is_last:
             finding, tone = finding_of(audited, who), tone_of(audited)
-        elif audited.is_violated and sure[i] > limit.epsilon:
+        elif audited.is_violated and right[i] > allowed[i]:
             finding, tone = broken(limit.epsilon, leak, who), "broken"
         else:
             finding, tone = f"{2 * n:,} runs so far: can an attacker tell the two worlds apart?", "open"
         dots = tuple(tuple(each[i].tolist()) for each in counts)
         played.append(
             PlayedRuns(
-                n, int(right[i]), int(wrong[i]), leak, floored(leak), float(most[i]), finding, tone, (dots[0], dots[1])
+                n,
+                int(right[i]),
+                int(wrong[i]),
+                int(allowed[i]),
+                leak,
+                floored(leak),
+                float(most[i]),
+                finding,
+                tone,
+                (dots[0], dots[1]),
             )
         )
     verdict, words = verdict_of(audited, repaired)
@@ -507,7 +523,8 @@ def _paragraphs(audited: Audited) -> tuple[str, ...]:
 def _columns(audited: Audited) -> tuple[tuple[IntArray, IntArray], int]:
     """Return each run's column (n,) in both worlds, and the first column beyond the threshold.
 
-    The threshold is an edge between two columns. The event that the attacker looks for is to its right.
+    The threshold is an edge between two columns. The event that the attacker looks for is to its right. If one column
+    holds most runs of a world, columns are places in the order of all runs, so that no column hides the others.
     """
     bound = audited.bound
     event = bound.events[0] if bound.events else None
@@ -517,19 +534,36 @@ def _columns(audited: Audited) -> tuple[tuple[IntArray, IntArray], int]:
     low, high = _ends(values)
     threshold = sign * event.threshold if event is not None else high
     low, high = min(low, threshold), max(high, threshold)
-    span = high - low or 1.0
-    edge = round(COLUMNS * (threshold - low) / span)
-    edge = COLUMNS if event is None else min(max(edge, LEAST_COLUMNS), COLUMNS - LEAST_COLUMNS)
+    edge = COLUMNS if event is None else _edge((threshold - low) / (high - low or 1.0))
     right = COLUMNS - edge
-    width = max((threshold - low) / edge, (high - threshold) / right if right else 0.0) or span
-    columns = []
+    width = max((threshold - low) / edge, (high - threshold) / right if right else 0.0) or 1.0
+    with np.errstate(over="ignore"):
+        at = edge + np.floor(np.clip((values - threshold) / width, -COLUMNS, COLUMNS)).astype(np.intp)
+    beyond = values > threshold
+    n = len(worlds[0])
     # The outermost columns also hold the runs beyond them.
-    for each in worlds:
-        with np.errstate(over="ignore"):
-            at = edge + np.floor(np.clip((each - threshold) / width, -COLUMNS, COLUMNS)).astype(np.intp)
-        lesser = np.clip(at, 0, max(edge - 1, 0))
-        columns.append(np.where(each > threshold, np.clip(at, edge, COLUMNS - 1), lesser))
-    return (columns[0], columns[1]), edge
+    columns = np.where(beyond, np.clip(at, edge, COLUMNS - 1), np.clip(at, 0, max(edge - 1, 0)))
+    if event is not None and max(np.bincount(each).max() for each in np.split(columns, [n])) > CROWD * n:
+        ranks, below = _ranks(values, n), int((~beyond).sum())
+        edge = _edge(below / len(values))
+        right = COLUMNS - edge
+        lesser, more = ranks * edge // max(below, 1), (ranks - below) * right // max(len(values) - below, 1)
+        columns = np.where(beyond, edge + more, lesser)
+    first, second = np.split(columns, [n])
+    return (first, second), edge
+
+
+def _edge(share: float) -> int:
+    """Return the first column beyond a threshold at a share of the picture; both sides have room for words."""
+    return min(max(round(COLUMNS * share), LEAST_COLUMNS), COLUMNS - LEAST_COLUMNS)
+
+
+def _ranks(values: FloatArray, n: int) -> IntArray:
+    """Return each run's place in the order of all runs, from 0; equal ones of the first n and of the others mix."""
+    shares = np.concatenate([np.arange(n) * GOLDEN % 1.0, np.arange(len(values) - n) * GOLDEN % 1.0])
+    ranks = np.empty(len(values), dtype=np.intp)
+    ranks[np.lexsort((shares, values))] = np.arange(len(values))
+    return ranks
 
 
 # The small chart behind "See the attack".

@@ -102,6 +102,20 @@ def test_a_dot_is_beyond_the_mark_where_the_attacker_speaks_and_nowhere_else(abo
     assert drawn.says == ("you" if first_is_likely else "not you")
 
 
+@pytest.mark.parametrize(("spread", "by_rank"), [(0.0, True), (3.0, False)])
+def test_runs_that_share_one_place_are_drawn_by_rank(spread, by_rank):
+    rng = np.random.default_rng(1)
+    one, two = rng.normal(8.0, 3.0, 250), rng.normal(0.0, spread, 250)
+    event = AuditEvent("value", 4.0, True, True, 1, 0, 0.0)
+    bound = EpsilonBound(0.0, (event,), 500, 250, BoundOptions(), one, two)
+    drawn = stage_of(Audited(bound, Budget(1.0), is_proved=True, pair="Two.", is_own=False))
+    last = drawn.played[-1]
+    held = np.array(last.columns).sum(axis=0)
+    # By rank, the columns of a side hold equally many runs; otherwise, the tails are thin.
+    assert all((np.ptp(side) <= 1) == by_rank for side in (held[: drawn.edge], held[drawn.edge :]))
+    assert (last.right, last.wrong) == (int((one > 4.0).sum()), int((two > 4.0).sum()))
+
+
 def test_worlds_that_never_differ_have_no_mark():
     bound = EpsilonBound(0.0, (), 500, 250, BoundOptions(), np.zeros(250), np.zeros(250))
     drawn = stage_of(Audited(bound, Budget(1.0), is_proved=False, pair="Two.", is_own=False))
