@@ -42,6 +42,8 @@ AXES, MARGINS, LINES = LOOK["axes"], LOOK["axes"]["margins"], SIZES["line"]
 FONT: int = AXES["type"]  # pixels
 # Average letter width, as a share of the font size.
 WIDE = 0.56
+# Type size of a headline, pixels. Our choice.
+HEADLINE = 26
 # Pixels from one line of words to the next.
 LINE = 17
 PAD = 16
@@ -170,15 +172,30 @@ def svg(
 
 
 def printed(
-    scene: Scene, width: str, pixels: int, *, frame: int | None, notes: Sequence[str] | None, legend: bool
+    scene: Scene,
+    width: str,
+    pixels: int,
+    *,
+    frame: int | None,
+    notes: Sequence[str] | None,
+    legend: bool,
+    headline: str = "",
 ) -> str:
     """Return a scene as a drawing for print, `width` (a CSS length) or `pixels` wide; its type size is `FONT` pixels.
 
-    Legend and words are below it; without `notes` there are no words.
+    A headline is above it. Legend and words are below it; without `notes` there are no words.
     """
     size, layers = (pixels, round(pixels * (0.92 if scene.equal else 0.6))), scene.visible(frame)
+    lines = _wrapped(headline, pixels * FONT / HEADLINE)
+    top = round(1.3 * HEADLINE * len(lines)) + (PAD if lines else 0)
     drawing, bottom = _panel(replace(scene, title=""), layers, LIGHT, "f", size, legend=False)
-    parts = [drawing]
+    bottom += top
+    parts = [
+        f'<text x="{PAD}" y="{1.3 * HEADLINE * (i + 1):g}" font-family="Georgia, serif" font-size="{HEADLINE}" '
+        f'font-weight="600">{clean(row)}</text>'
+        for i, row in enumerate(lines)
+    ]
+    parts.append(f'<g transform="translate(0 {top})">{drawing}</g>')
     if legend:
         entries, end = _legend(scene, layers, LIGHT)
         parts.append(f'<g transform="translate({PAD} {bottom + PAD})">{entries}</g>')
@@ -360,7 +377,7 @@ def _legend(scene: Scene, layers: tuple[VisibleLayer, ...], theme: Theme) -> tup
     """Return one line for each name, then the clusters; and the total height."""
     entries: dict[str, Layer] = {}
     for each in layers:
-        if each.layer.legend:
+        if each.layer.legend and each.layer.n_marks:
             entries.setdefault(each.layer.name, each.layer)
     parts, y = [], 10
     for layer in entries.values():

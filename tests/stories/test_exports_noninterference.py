@@ -1,6 +1,7 @@
 """With the public switch on, every file follows from the release: a different trace changes no byte."""
 
 import dataclasses
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.stories import View
 from dpviz.ui.data.drawing import DrawnPoints
 from dpviz.ui.data.picker import Source
-from dpviz.ui.export.files import FORMATS, ExportRequest, make
+from dpviz.ui.export.files import FORMATS, ExportRequest, make, quotable
 from dpviz.ui.runs import MethodScreen, Noise, RunRequest
 from tests.methods.convergent_kmeans import test_noninterference as of_kmeans
 from tests.methods.dpm import test_noninterference as of_dpm
@@ -86,6 +87,23 @@ def test_what_was_drawn_by_hand_is_in_no_public_file(tell, tell_dpm, tell_family
     for kind in ("json", "py"):
         here, there = (files(each, 0, formats=(kind,))[kind] for each in screens)
         assert here != there, "the curator's file has the points"
+
+
+@pytest.mark.parametrize("name", ["repaired", "dpm", "morse", "dplloyd"])
+def test_a_picture_for_an_article_is_the_publics_and_can_be_quoted(tell, tell_dpm, tell_family, name):
+    method, told, changed = worlds(name, tell, tell_dpm, tell_family)
+    curators, others = (on_screen(method, each, public=False, uploaded=False) for each in (told, changed))
+    drawing = files(curators, 10**6, formats=("article",))["article"].decode()
+    assert drawing == files(others, 10**6, formats=("article-svg",))["article-svg"].decode()
+    words = told.stage_words()[1]
+    text = " ".join("".join(ET.fromstring(drawing).itertext()).split())
+    assert "(secret)" not in text
+    assert "Do not publish" not in text
+    for each in (words.finding, words.guarantee.replace("**", "")):
+        assert each.replace(" ", "") in text.replace(" ", ""), each
+    quoted = quotable(curators)
+    assert words.risk.text in quoted
+    assert "equally likely" in quoted
 
 
 @pytest.mark.parametrize("name", ["repaired", "dpm", "dplloyd"])

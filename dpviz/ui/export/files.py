@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from dpviz.core import immutable, immutable_value
@@ -10,6 +11,7 @@ from dpviz.data import DATASETS, Choices, data_knobs
 from dpviz.data.target_pairs import PAIRS, pair_knobs
 from dpviz.plots import csv_text, scene_hash, svg
 from dpviz.plots.page import LISTS, Band, PageSlider, build_page
+from dpviz.plots.svg import printed
 from dpviz.plots.theme import DARK, LIGHT, Theme
 from dpviz.runs import SECRET
 from dpviz.stories.label import described, promise, written
@@ -23,6 +25,8 @@ from dpviz.ui.runs import MethodScreen, OnScreen, notices
 
 CURATOR = "Curator's view: it holds exact values. Do not publish it."
 PUBLIC = "What the public sees."
+# Width of a picture for an article.
+ARTICLE_PX = 760
 # Names in a link that carry the ε on screen.
 BUDGETS = ("epsilon", "compare_at")
 
@@ -53,9 +57,7 @@ def make(screen: OnScreen, page: str, request: ExportRequest) -> File:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {request.format!r:.20}.")
     ending, kind, _, content = FORMATS[request.format]
     text = content(_Picture(screen, page, request))
-    return File(
-        f"{named(screen, page)}.{ending}", kind, text.encode("utf-8", "replace"), raster=request.format == "png"
-    )
+    return File(f"{named(screen, page)}.{ending}", kind, text.encode("utf-8", "replace"), raster=ending == "png")
 
 
 def named(screen: OnScreen, page: str, epsilon: float | None = None) -> str:
@@ -124,6 +126,21 @@ class _Picture:
     def svg(self) -> str:
         return svg(self.screen.scenes, frame=self.frame, hidden=self.hidden, notes=self.notes, theme=self.theme)
 
+    def article(self) -> str:
+        """Return the public picture of the first run with the words that it needs in print."""
+        screen = self.screen
+        if not isinstance(screen, MethodScreen):
+            return self.svg()
+        scene = screen.curators_scenes[0].public()
+        stop = scene.frames[self.frame]
+        words = screen.runs[0][1].stage_words()[1]
+        title, data = screen.runs[0][0].algorithm.title, screen.source.dataset
+        notes = (quotable(screen), f"Picture: dpviz, {title}. Data: {data.title}.")
+        scene = replace(scene, caption=stop.detail or scene.caption)
+        return printed(
+            scene, f"{ARTICLE_PX}px", ARTICLE_PX, frame=self.frame, notes=notes, legend=True, headline=words.finding
+        )
+
     def csv(self) -> str:
         # The byte order mark marks UTF-8 for spreadsheets.
         return "\ufeff" + csv_text(self.screen.scenes, frame=self.frame, hidden=self.hidden)
@@ -166,6 +183,22 @@ class _Picture:
         if isinstance(self.screen, MethodScreen):
             return script(recipe(self.screen, frame=frame, hidden=hidden, notes=notes, hashes=hashes))
         return calls_script(self.screen.calls, frame=frame, hidden=hidden, notes=notes, hashes=hashes)
+
+
+def quotable(screen: OnScreen) -> str:
+    """Return the guarantee of the first run on screen, and its odds with their condition, in sentences to quote."""
+    if not isinstance(screen, MethodScreen):
+        return ""
+    run = screen.runs[0][1]
+    words = run.stage_words()[1]
+    sentences = [words.guarantee.replace("**", "")]
+    if words.risk is not None:
+        question = words.risk_label.rstrip("?")
+        known = "If both answers are equally likely at first, an attacker who knows everything else"
+        sure = words.risk.text.startswith("over")
+        right = f"could be right {words.risk.text}" if sure else f"is right at most {words.risk.text}"
+        sentences.append(f"{known} {right} times in 100 about the question “{question}?”; a coin is right 50 times.")
+    return " ".join(sentences)
 
 
 def slider_of(screen: MethodScreen) -> PageSlider | None:
@@ -253,9 +286,13 @@ FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {
     "html": ("html", "text/html", "Picture to keep, with its slider (HTML page)", _Picture.html),
     "png": ("png", "image/png", "PNG image", _Picture.svg),
     "svg": ("svg", "image/svg+xml", "SVG drawing", _Picture.svg),
+    "article": ("png", "image/png", "Picture for an article (PNG)", _Picture.article),
+    "article-svg": ("svg", "image/svg+xml", "Picture for an article (SVG)", _Picture.article),
     "csv": ("csv", "text/csv", "CSV of what is drawn", _Picture.csv),
     "json": ("json", "application/json", "JSON settings, to import again", _Picture.settings),
     "py": ("py", "text/x-python", "Python script", _Picture.script),
 }
 # Formats that hold a picture.
-PICTURED = ("html", "png", "svg", "csv")
+PICTURED = ("html", "png", "svg", "article", "article-svg", "csv")
+# Formats of the public picture for print.
+ARTICLES = ("article", "article-svg")

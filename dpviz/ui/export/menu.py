@@ -23,9 +23,9 @@ from dpviz.ui import controls, hiding, release_ledger, state
 from dpviz.ui.data import answers, drawing
 from dpviz.ui.data.picker import UPLOAD
 from dpviz.ui.export import settings
-from dpviz.ui.export.files import FORMATS, PICTURED, ExportRequest, make
+from dpviz.ui.export.files import ARTICLES, FORMATS, PICTURED, ExportRequest, make, quotable
 from dpviz.ui.live import wrap
-from dpviz.ui.runs import latest
+from dpviz.ui.runs import MethodScreen, latest
 from dpviz.ui.server.security import takes_files
 from dpviz.ui.server.served import served
 from dpviz.ui.server.uploads import arrived
@@ -38,6 +38,10 @@ WHOLE = (
     "and the charts further down are not in them."
 )
 NO_POINTS = "The settings were made with a drawing, but its points are not in the file: the public view saves none."
+NO_ARTICLE = (
+    "A picture for an article shows a method on one of the sets under Data. For your own records, release them on the "
+    "method's page, and publish the documents of that release."
+)
 NOTHING = "There is no picture to export. The page says why."
 NO_PICTURE = (
     "The public sees no picture here, so that there is none to save: settings and script hold public words alone."
@@ -116,6 +120,8 @@ def _export(*, pictured: bool) -> None:
         screen = latest()
         if screen is None or (request.format in PICTURED and not screen.scenes):
             problem = NOTHING
+        elif request.format in ARTICLES and (not isinstance(screen, MethodScreen) or screen.source.own):
+            problem = NO_ARTICLE
         else:
             file = make(screen, menus.page, request)
     # State of the imported picture, for the browser to compare.
@@ -137,6 +143,9 @@ def _export(*, pictured: bool) -> None:
     content = wrap(options, b"" if file is None else file.content)
     # The fragment answers when it runs again.
     _EXPORT(data=content, key=_EXPORT_KEY, on_want_change=lambda: None)
+    if file is not None and screen is not None and request.format in ARTICLES:
+        st.caption("To quote:")
+        st.code(quotable(screen), language=None, wrap_lines=True)
     draw_import()
 
 
