@@ -44,6 +44,8 @@ FONT: int = AXES["type"]  # pixels
 WIDE = 0.56
 # Type size of a headline, pixels. Our choice.
 HEADLINE = 26
+# How much wider bold serif letters are than those that `text_width` knows. Our choice.
+BOLD = 1.25
 # Pixels from one line of words to the next.
 LINE = 17
 PAD = 16
@@ -186,7 +188,7 @@ def printed(
     A headline is above it. Legend and words are below it; without `notes` there are no words.
     """
     size, layers = (pixels, round(pixels * (0.92 if scene.equal else 0.6))), scene.visible(frame)
-    lines = _wrapped(headline, pixels * FONT / HEADLINE)
+    lines = _wrapped(headline, (pixels - 2 * PAD) * FONT / (BOLD * HEADLINE))
     top = round(1.3 * HEADLINE * len(lines)) + (PAD if lines else 0)
     drawing, bottom = _panel(replace(scene, title=""), layers, LIGHT, "f", size, legend=False)
     bottom += top
