@@ -7,7 +7,7 @@
 
 import { cancelParam, setParamSoon } from "./live_address.js";
 import { isPageBusy } from "./elements.js";
-import { tell } from "./kit.js";
+import { nearestIndex, tell } from "./kit.js";
 
 const SEND_MS = 40; // at most one message in this time ...
 const ANSWER_MS = 400; // ... and only one without an answer, unless the answer takes longer than this
@@ -112,8 +112,7 @@ export class Moves {
   takeCarried() {
     const move = carried.get(this.key);
     if (!move || Date.now() > move.until || this.input.disabled) return;
-    const distances = this.values.map((value) => Math.abs(value - move.value));
-    const index = distances.indexOf(Math.min(...distances));
+    const index = nearestIndex(this.values, move.value);
     if (index === this.index) carried.delete(this.key);
     else queueMicrotask(() => { this.goTo(index); });
   }

@@ -268,11 +268,6 @@ export class Picture {
     return equal && x.ends && y.ends ? (x.ends[1] - x.ends[0]) / (y.ends[1] - y.ends[0]) : 1;
   }
 
-  /** The words that stand beside the picture, which came with it. */
-  get stageWords() {
-    return this.scene.stage ?? null;
-  }
-
   /** While another picture is on its way, this one stays, faint, under a thin line. @param {boolean} is */
   waiting(is) {
     this.root.classList.toggle("waiting", is);
@@ -374,7 +369,7 @@ export class Picture {
 
   announce(/** @type {boolean} */ ease) {
     if (!this.stepped) return;
-    const { frame, stageWords: stage, options: { key }, scene: { frames } } = this;
+    const { frame, options: { key }, scene: { frames, stage = null } } = this;
     latestFrames.set(key, frame);
     const [label, detail] = frames[frame];
     this.tell("frame", { key, frame, frames: frames.length, label, detail, ease, stage });
@@ -468,7 +463,7 @@ export class Picture {
     this.root.dataset.dpvizScene = this.scene.hash;
     this.root.dataset.dpvizDrawn = String(this.counters.drawn);
     if (box) this.tellBoxSoon(); // the words that come with it may move the picture
-    this.tell("drawn", { key: options.key, stage: this.stageWords });
+    this.tell("drawn", { key: options.key, stage: this.scene.stage ?? null });
     if (!options.arrive) return;
     options.arrive = false; // what the reader clicked elsewhere has led to it, and not to what stands above
     const root = this.root.getRootNode();
