@@ -83,7 +83,7 @@ SMALL = """([least, parts]) => {
   };
   const walk = (root) => root.querySelectorAll("*").forEach((one) => {
     if (one.shadowRoot) walk(one.shadowRoot);
-    if (!one.matches("a[href], button, summary, input[type=range], [role=tab], [role=radio]")) return;
+    if (!one.matches("a[href], button, summary, input[type=range], .who input, [role=tab], [role=radio]")) return;
     if (one.closest(parts)) return;
     if (one.matches(`:is(p, li) .dpviz-word, ${least > 24 ? "p a," : ""} [data-testid=stSkipToContent]`)) return;
     if (!one.checkVisibility({ checkVisibilityCSS: true })) return;
