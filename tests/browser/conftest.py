@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sy
 
 from dpviz.publishing import publish
 from tests.browser.published_site import small_plan
-from tests.browser.servers import Apart, serving, start_server
+from tests.browser.servers import Apart, Server, serving, start_server
 
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome")
 # Each window's address bar brings two hidden pages, which cost as much as a small page of dpviz. A second list of
@@ -30,9 +30,6 @@ FAILED = pytest.StashKey[bool]()
 
 # Longer than Playwright's 5 s: two processes share two cores. A test that passes never waits for it.
 expect.set_options(timeout=15_000)
-
-# Function from an app's path, relative to the repository's root, to its URL.
-Server = Callable[[str], str]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +17,34 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60
+START_SECONDS = 120
+# Function from an app's path, relative to the repository's root, to its URL.
+Server = Callable[[str], str]
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+def start(
+    command: Sequence[str], asked: str, log: Path, home: Path, more: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a server in the folder `home` and return its process when it answers at the URL `asked`."""
+    with log.open("wb") as output:
+        environment = {**os.environ, **more}
+        process = subprocess.Popen(command, cwd=home, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(asked, timeout=1):
+                return process
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    process.terminate()
+    raise RuntimeError(f"{command} did not start:\n{log.read_text(errors='replace')}")
 
 
 def start_server(
@@ -34,24 +61,10 @@ def start_server(
     `command` is the module that serves the app, with the arguments before the app's name. `home` is the folder of the
     packages that are not installed; the app starts there. `more` is set in the app's environment.
     """
-    if port == 0:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+    port = port or free_port()
     whole = [sys.executable, "-m", *command, *filter(None, [app]), "--server.port", str(port)]
-    environment = {**os.environ, "PYTHONPATH": str(home), **more}
-    with log.open("wb") as output:
-        process = subprocess.Popen(whole, cwd=home, env=environment, stdout=output, stderr=subprocess.STDOUT)
     address = f"http://localhost:{port}"
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
-                return address, process
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    process.terminate()
-    raise RuntimeError(f"{app} did not start:\n{log.read_text(errors='replace')}")
+    return address, start(whole, f"{address}/_stcore/health", log, home, {"PYTHONPATH": str(home), **more})
 
 
 @contextmanager

@@ -3,28 +3,23 @@
 The other test_app files use the helpers at the top.
 """
 
-import http.client
 import re
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import visitor
-from tests.browser.live_page import number
-
-pytestmark = pytest.mark.browser
+from tests.browser.first_screen import check_edge
+from tests.browser.parts_page import number
+from tests.browser.servers import Server
+from tests.browser.waiting import SLOW, faded, next_frame, settled
 
 APP = "app.py"
 PAGE = "convergent_kmeans"
-# Milliseconds for a first picture on a busy machine.
-SLOW = 60_000
-
-Server = Callable[[str], str]
+# No work goes on behind the page.
+QUIET = "tab=read&audience=curator"
 
 NARROW: ViewportSize = {"width": 360, "height": 780}
 # Viewport at a zoom of 150 %.
@@ -149,53 +144,10 @@ def choose_data(page: Page, title: str) -> None:
     page.get_by_role("option", name=title, exact=True).click()
 
 
-def test_every_answer_carries_the_security_headers(server: Server) -> None:
-    for path in ("/", f"/{PAGE}", "/_stcore/health"):
-        with urllib.request.urlopen(server(APP) + path, timeout=10) as answer:
-            assert answer.status == 200
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            assert answer.headers["X-Frame-Options"] in ("SAMEORIGIN", "DENY")
-
-
-@pytest.mark.parametrize(
-    ("host", "origin", "status"),
-    [(None, None, 101), ("rebound.example", "http://rebound.example", 403), (None, "http://rebound.example", 403)],
-    ids=["own page", "rebound name", "foreign page"],
-)
-def test_only_the_own_page_may_talk_to_the_server(
-    server: Server, host: str | None, origin: str | None, status: int
-) -> None:
-    address = server(APP)
-    own = address.removeprefix("http://")
-    asking = http.client.HTTPConnection(own, timeout=10)
-    asking.putrequest("GET", "/_stcore/stream", skip_host=True)
-    for name, value in (
-        ("Host", host or own),
-        ("Origin", origin or address),
-        ("Connection", "Upgrade"),
-        ("Upgrade", "websocket"),
-        ("Sec-WebSocket-Version", "13"),
-        ("Sec-WebSocket-Key", "MDAwMDAwMDAwMDAwMDAwMA=="),
-    ):
-        asking.putheader(name, value)
-    asking.endheaders()
-    assert asking.getresponse().status == status
-    asking.close()
-
-
 def lightness(page: Page) -> float:
     """Return the lightness of the page's background, from 0 to 1."""
     background: str = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
     return sum(map(int, re.findall(r"\d+", background)[:3])) / (3 * 255)
-
-
-def check_edge(page: Page) -> None:
-    """Check that nothing is wider than the screen."""
-    widths = page.evaluate(
-        """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
-          .map((element) => [element.scrollWidth, element.clientWidth])"""
-    )
-    assert all(content <= room for content, room in widths), widths
 
 
 def test_the_bare_address_leads_to_a_page_that_is_quiet_on_every_screen_and_runs_over_no_edge(
@@ -221,7 +173,7 @@ def test_the_bare_address_leads_to_a_page_that_is_quiet_on_every_screen_and_runs
     check_edge(page)
     page.set_viewport_size(ZOOMED)
     page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(500)
+    faded(page, dark=False)
     assert lightness(page) > 0.9
     check_edge(page)
     with redrawn(picture):
@@ -238,40 +190,32 @@ def test_the_bare_address_leads_to_a_page_that_is_quiet_on_every_screen_and_runs
     context.close()
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_a_new_scene_glides_unless_the_reader_wants_no_motion(page: Page, server: Server, motion: Any) -> None:
-    page.emulate_media(reduced_motion=motion)
-    picture = opened(page, server)
-    picture.evaluate(
-        """(root) => {
-          globalThis.glided = 0;
-          new MutationObserver(() => { globalThis.glided += Number(root.classList.contains("gliding")); })
-            .observe(root, { attributes: true, attributeFilter: ["class"] });
-        }"""
-    )
-    frames = number(picture, "frames")
-    with redrawn(picture):
-        page.get_by_role("slider", name="ε").first.press("ArrowRight")
-    assert (page.evaluate("globalThis.glided") > 0) == (motion == "no-preference")
-    # No step was taken.
-    assert number(picture, "frames") == frames
+# Counts the changes to a picture during which it glides.
+GLIDED = """(root) => {
+  globalThis.glided = 0;
+  new MutationObserver(() => { globalThis.glided += Number(root.classList.contains("gliding")); })
+    .observe(root, { attributes: true, attributeFilter: ["class"] });
+}"""
 
 
-def test_a_link_takes_the_last_move_of_epsilon_along(page: Page, server: Server) -> None:
-    opened(page, server)
-    slider = page.get_by_role("slider", name="ε").first
+def test_a_scene_glides_unless_motion_is_unwanted_and_a_link_takes_the_last_move_along(
+    page: Page, server: Server
+) -> None:
+    picture, slider = opened(page, server), page.get_by_role("slider", name="ε").first
+    picture.evaluate(GLIDED)
+    for motion in ("no-preference", "reduce"):
+        page.emulate_media(reduced_motion=motion)
+        next_frame(page)
+        frames = number(picture, "frames")
+        page.evaluate("globalThis.glided = 0")
+        with redrawn(picture):
+            slider.press("ArrowRight")
+        assert (page.evaluate("globalThis.glided") > 0) == (motion == "no-preference")
+        assert number(picture, "frames") == frames, "no step was taken"
+    settled(page)
     slider.press("ArrowRight")
     moved = slider.get_attribute("aria-valuetext")
     assert moved is not None
     page.get_by_test_id("stTopNavLink").filter(has_text="DPM").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("DPM", timeout=SLOW)
     expect(slider).to_have_attribute("aria-valuetext", moved, timeout=SLOW)
-
-
-def test_a_file_is_on_its_way_from_the_click_on(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/compare?audience=public")
-    button = page.get_by_role("button", name="Save as HTML")
-    with page.expect_download(timeout=SLOW):
-        for _ in range(2):
-            button.click(timeout=SLOW)
-            expect(page.get_by_role("status").filter(has_text="The file is on its way.")).to_have_count(1)

@@ -12,10 +12,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import HOME
-from tests.browser.servers import ROOT
-from tests.browser.test_app import APP, SLOW, Server, layers, picture_of
-
-pytestmark = pytest.mark.browser
+from tests.browser.first_screen import check_edge
+from tests.browser.servers import ROOT, Server
+from tests.browser.test_app import APP, layers, picture_of
+from tests.browser.waiting import MANY_FRAMES, SLOW, box_of, faded, next_frame, settled, still
 
 PAGES = {path.stem for path in (ROOT / "pages").glob("*.py")}
 # These pages' own tests open them and make the same checks.
@@ -28,32 +28,6 @@ PHONE = {"width": 360, "height": 780}
 COLORS = ["color-contrast", "link-in-text-block"]
 # Faults in Streamlit's own elements, which dpviz cannot fix, as exact as possible: (rule, part of the element's HTML).
 STREAMLITS: tuple[tuple[str, str], ...] = ()
-
-
-def settled(page: Page) -> None:
-    """Wait until the page has its title and no run is under way."""
-    expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
-    page.wait_for_function(
-        "() => !document.querySelector('[data-testid=stApp][data-test-script-state=running]')", timeout=SLOW
-    )
-    # By then, pictures are drawn and colors have faded over.
-    page.wait_for_timeout(400)
-
-
-# True if the app is light, or dark, and no color is still fading.
-FADED = """(dark) => {
-  const shades = getComputedStyle(document.querySelector("[data-testid=stApp]")).backgroundColor.match(/\\d+/g);
-  const moves = ({ playState, effect }) => playState === "running" && effect.getComputedTiming().endTime !== Infinity;
-  return (shades.slice(0, 3).every((shade) => shade < 128)) === dark && !document.getAnimations().some(moves);
-}"""
-
-
-def faded(page: Page, *, dark: bool) -> None:
-    """Wait until the page is in the colors of a scheme."""
-    page.wait_for_function(FADED, arg=dark, timeout=SLOW)
-    # Parts of the page that follow the app's own colors need this time.
-    page.wait_for_timeout(100)
-    page.wait_for_function(FADED, arg=dark, timeout=SLOW)
 
 
 def violations(page: Page, context: str | None = None, **options: object) -> list[str]:
@@ -110,7 +84,7 @@ def tabs_violations(page: Page) -> dict[str, list[str]]:
         expect(tab).to_have_attribute("aria-selected", "true")
         panel = page.get_by_role("tabpanel").filter(visible=True).first
         expect(panel.locator("*").first).to_be_attached(timeout=SLOW)
-        page.wait_for_timeout(300)
+        settled(page)
         found[tab.inner_text()] = violations(page, "[role=tabpanel]:not([hidden])")
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
     return found
@@ -129,15 +103,11 @@ def accessible(page: Page, *, tabs: Literal["all", "open"] = "all") -> None:
     found["dark"] = violations(page, runOnly={"type": "rule", "values": COLORS})
     found["small"] = page.evaluate(SMALL, [TARGET, PARTS])
     page.set_viewport_size(PHONE)
-    page.wait_for_timeout(500)
+    still(page)
     found["small for a finger"] = page.evaluate(SMALL, [NARROW_TARGET, PARTS])
-    widths = page.evaluate(
-        """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
-          .map((element) => [element.scrollWidth, element.clientWidth])"""
-    )
     faults = [f"{state}: {fault}" for state, faults in found.items() for fault in faults]
     assert not faults, "\n".join(faults)
-    assert all(content <= room for content, room in widths), f"at 360 px the page is wider than the screen: {widths}"
+    check_edge(page)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +207,7 @@ def all_reached(page: Page) -> None:
     ):
         button = page.get_by_role("button", name=menu, exact=True)
         button.press("Enter")
-        page.wait_for_timeout(500)
+        still(page, MANY_FRAMES)
         inside: list[dict[str, Any]] = []
         for _ in range(MOST_STOPS_IN_MENU):
             page.keyboard.press("Tab")
@@ -269,7 +239,7 @@ def past_the_menu(page: Page, picture: Locator) -> None:
     before = finding.inner_text()
     for _ in range(12):
         page.keyboard.press("ArrowLeft")
-        page.wait_for_timeout(150)
+        next_frame(page)
     expect(page.get_by_role("slider", name="ε").first).to_have_attribute("aria-valuetext", re.compile("^ε 0.1,"))
     expect(finding).not_to_have_text(before, timeout=SLOW)
     expect(said).not_to_have_text(before, timeout=SLOW)
@@ -318,10 +288,9 @@ def terms_open(page: Page) -> None:
     expect(meaning).to_be_hidden()
     # The card stays open.
     expect(term).to_be_visible()
-    place = term.bounding_box()
-    assert place
+    left, top, width, height = box_of(term)
     touch = page.context.new_cdp_session(page)
-    finger = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
+    finger = {"x": left + width / 2, "y": top + height / 2}
     touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [finger]})
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     expect(meaning.get_by_role("link")).to_have_attribute("href", "glossary?term=record")
@@ -361,7 +330,7 @@ def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -
     page.emulate_media(forced_colors="none", media="print")
     # A4 at 96 dots per inch, less its margins.
     page.set_viewport_size({"width": 718, "height": 1000})
-    page.wait_for_timeout(300)
+    still(page)
     for gone in ("[data-testid=stHeader]", "[data-testid=stSidebar]", ".st-key-dpviz-row button", "[role=tablist]"):
         assert not any(each.is_visible() for each in page.locator(gone).all()), f"{gone} is printed"
     # These words are buttons, and parts of sentences.
@@ -372,10 +341,17 @@ def test_forced_colors_and_paper_keep_what_matters(page: Page, server: Server) -
         expect(page.locator(f".dpviz-stage .{part[1:]}").first).to_be_hidden()
     for part in (".bar", ".views", ".table-button"):
         expect(picture.locator(part)).to_be_hidden()
-    canvas = picture.locator("canvas").bounding_box()
-    assert canvas
-    assert canvas["x"] + canvas["width"] <= 719
-    legend = picture.locator(".legend").first.bounding_box()
-    assert legend
-    assert legend["width"] > 300
-    assert legend["y"] >= canvas["y"] + canvas["height"] - 1
+    left, top, width, height = box_of(picture.locator("canvas"))
+    assert left + width <= 719
+    _, below, across, _ = box_of(picture.locator(".legend").first)
+    assert across > 300
+    assert below >= top + height - 1
+
+    # The words above the picture have the whole width.
+    stage = page.locator(".dpviz-stage")
+    _, _, across, two_lines = box_of(stage.locator(".finding"))
+    assert across > 600
+    assert two_lines < 100
+    _, top, _, height = box_of(stage.locator(".guarantee").first)
+    assert top + height < box_of(stage.locator(".pic"))[1] + 1
+    expect(stage.locator(".ends")).to_be_hidden()

@@ -1,14 +1,17 @@
 """Pictures ahead of the page's rerun, which brings the same picture; without them, the rerun is enough."""
 
+import json
 import re
 import time
+from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, WebSocket, WebSocketRoute, expect
+from playwright.sync_api import Browser, Locator, Page, WebSocket, WebSocketRoute, expect
 
-from tests.browser.test_app import APP, SLOW, Server, opened, picture_of, press, redrawn, scene_of
-
-pytestmark = pytest.mark.browser
+from tests.browser.conftest import SIZE, visitor
+from tests.browser.servers import Server
+from tests.browser.test_app import APP, QUIET, opened, picture_of, press, redrawn, scene_of
+from tests.browser.waiting import MANY_FRAMES, SLOW, next_frame, settled, still
 
 WAY = "**/dpviz-ahead/**"
 # The words beside the picture at its next drawing, before the browser shows either.
@@ -31,8 +34,6 @@ COUNTED = """const Plain = WebSocket;
     }
   };"""
 LATER = ("dpm", "morse", "nd_laplace", "source_target")
-# No work goes on behind the page.
-QUIET = "tab=read&audience=curator"
 # A picture ahead equals the picture of the rerun: tests/pages check that on every page and in every mode, to the byte.
 # One page here checks that it is drawn once; the other pages are left to long runs.
 PAGES = ("convergent_kmeans", *(pytest.param(name, marks=pytest.mark.slow) for name in LATER))
@@ -54,25 +55,10 @@ def is_picture(message: str | bytes) -> bool:
     return isinstance(message, bytes)
 
 
-def settled(page: Page) -> None:
-    """Wait until the slider's moves are answered and nothing is on its way."""
-    expect(page.locator(".dpviz-stage[data-dpviz-ahead]")).to_have_count(0, timeout=SLOW)
-    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
-    page.wait_for_timeout(300)
-
-
-def again(page: Page) -> str:
-    """Leave the page, open the link of its picture in a new session and return its scene."""
-    link = page.url
-    page.goto("about:blank")
-    page.goto(link)
-    return scene_of(picture_of(page))
-
-
 @pytest.mark.parametrize("name", PAGES)
-def test_a_move_is_drawn_once_with_its_words_and_is_the_picture_of_its_link(
-    page: Page, server: Server, name: str
-) -> None:
+def test_a_move_is_drawn_once_with_its_words_also_after_a_cut(other: Page, server: Server, name: str) -> None:
+    page = other
+    page.add_init_script(COUNTED)
     with page.expect_websocket(is_short_way) as opening:
         page.goto(f"{server(APP)}/{name}?epsilon=1&{QUIET}")
     picture, line = picture_of(page), opening.value
@@ -98,18 +84,15 @@ def test_a_move_is_drawn_once_with_its_words_and_is_the_picture_of_its_link(
     page.goto(link)
     assert scene_of(picture_of(page)) == scene
 
-
-# Long runs only: tests/pages have every mode come ahead, and both modes at once come below.
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["published", "dplloyd"])
-def test_every_mode_comes_ahead(page: Page, server: Server, mode: str) -> None:
-    with page.expect_websocket(is_short_way) as opening:
-        picture = opened(page, server, f"mode={mode}")
-    with opening.value.expect_event("framereceived", is_picture) as answer:
-        press(page, picture, "ε", "ArrowLeft")
-    assert len(answer.value) > 1000
+    # A line that was cut is opened again.
     settled(page)
-    assert scene_of(picture) == again(page)
+    page.evaluate("dpvizLines.at(-1).close()")
+    page.wait_for_function("dpvizLines.some((line) => line.readyState === WebSocket.CLOSED)")
+    press(page, picture, "ε", "ArrowLeft", "ArrowLeft")
+    settled(page)
+    assert page.evaluate("dpvizHeard") == 2
+    assert page.evaluate("dpvizLines.filter((line) => line.readyState === WebSocket.OPEN).length") == 1
+    assert page.url != link
 
 
 def test_two_pictures_come_one_after_the_other(page: Page, server: Server) -> None:
@@ -139,7 +122,10 @@ def test_without_the_short_way_the_rerun_brings_the_picture(other: Page, server:
     press(other, picture, "ε", "ArrowRight", "ArrowRight")
     settled(other)
     assert "epsilon=1.5" in other.url
-    assert scene_of(picture) == again(other)
+    scene, link = scene_of(picture), other.url
+    other.goto("about:blank")
+    other.goto(link)
+    assert scene_of(picture_of(other)) == scene
 
 
 def test_an_answer_that_is_late_changes_nothing(other: Page, server: Server) -> None:
@@ -149,6 +135,7 @@ def test_an_answer_that_is_late_changes_nothing(other: Page, server: Server) -> 
         far = line.connect_to_server()
 
         def give(answer: str | bytes) -> None:
+            # Longer than the page waits for a picture ahead.
             time.sleep(1.5)
             line.send(answer)
             given.append(answer)
@@ -163,8 +150,8 @@ def test_an_answer_that_is_late_changes_nothing(other: Page, server: Server) -> 
     end = time.monotonic() + SLOW / 1000
     while not any(map(is_picture, given)):
         assert time.monotonic() < end
-        other.wait_for_timeout(50)
-    other.wait_for_timeout(500)
+        next_frame(other)
+    still(other, MANY_FRAMES)
     assert scene_of(picture) == scene
 
 
@@ -175,7 +162,7 @@ def many_moves(page: Page, picture: Locator) -> None:
     with redrawn(picture):
         for _ in range(12):
             page.keyboard.press("ArrowRight")
-            page.wait_for_timeout(15)
+            next_frame(page)
     settled(page)
     said = re.match(r"ε ([0-9.]+)[,.]", slider.get_attribute("aria-valuetext") or "")
     assert said
@@ -193,19 +180,6 @@ def test_secret_noise_is_not_drawn_ahead(page: Page, server: Server) -> None:
     press(page, picture, "ε", "ArrowRight")
     assert lines
     assert not [line for line in lines if is_short_way(line)]
-
-
-def test_a_line_that_was_cut_is_opened_again(other: Page, server: Server) -> None:
-    other.add_init_script(COUNTED)
-    picture = opened(other, server, "epsilon=1")
-    settled(other)
-    other.evaluate("dpvizLines.at(-1).close()")
-    other.wait_for_function("dpvizLines.some((line) => line.readyState === WebSocket.CLOSED)")
-    press(other, picture, "ε", "ArrowRight", "ArrowRight")
-    settled(other)
-    assert other.evaluate("dpvizHeard") == 2
-    assert other.evaluate("dpvizLines.filter((line) => line.readyState === WebSocket.OPEN).length") == 1
-    assert "epsilon=1.5" in other.url
 
 
 def test_a_move_survives_back_and_reload_before_the_page_answers(page: Page, server: Server) -> None:
@@ -233,6 +207,45 @@ def test_a_move_survives_back_and_reload_before_the_page_answers(page: Page, ser
     # A document that is left at once finds the move in its URL.
     slider.focus()
     page.keyboard.press("ArrowRight")
+    # Long enough for the URL, and too short for an answer.
     page.wait_for_timeout(150)
     page.reload()
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^ε 2\.5,"), timeout=SLOW)
+
+
+def test_bands_grow_while_the_page_is_idle_from_the_current_value_on(browser: Browser, server: Server) -> None:
+    """Other values, drags and audiences need no page: see tests/scripts/bands.test.js and tests/pages/test_ahead.py."""
+    context = visitor(browser, bands=True, viewport=SIZE, reduced_motion="reduce")
+    page = context.new_page()
+    errors, asked = list[str](), list[str]()
+    bands: list[dict[str, Any]] = []
+
+    def hear(message: str | bytes) -> None:
+        if isinstance(message, str) and message.startswith("{"):
+            bands.append(json.loads(message))
+
+    def listen(line: WebSocket) -> None:
+        if is_short_way(line):
+            line.on("framesent", lambda question: asked.append(str(question)))
+            line.on("framereceived", hear)
+
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("websocket", listen)
+    # Nobody has looked at these records before.
+    page.goto(f"{server(APP)}/convergent_kmeans?epsilon=1&data_seed=7&{QUIET}")
+    stage = page.locator(".dpviz-stage")
+    expect(stage).to_be_visible(timeout=SLOW)
+    end = time.monotonic() + SLOW / 1000
+    while len(bands) < 3:
+        assert time.monotonic() < end, f"{len(bands)} bands came."
+        next_frame(page)
+    expect(stage.locator("path.band")).to_have_count(1)
+    assert all(low <= middle <= high for low, middle, high in (band["values"] for band in bands))
+    slider = stage.get_by_role("slider", name="ε")
+    assert asked[0] == f"band:{slider.input_value()}"
+    # A move rests them: pictures come first.
+    slider.press("ArrowRight")
+    settled(page)
+    assert [each for each in asked if not each.startswith("band:")]
+    assert errors == []
+    context.close()

@@ -1,40 +1,24 @@
 """The Audit page in a browser: it opens finished, plays its runs, follows ε, and its runs can be stopped."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import SIZE
+from tests.browser.first_screen import FirstScreen
+from tests.browser.servers import Server
 from tests.browser.test_app import APP, behind, switch
 from tests.browser.test_app_access import accessible
+from tests.browser.waiting import SLOW
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
-Server = Callable[[str], str]
-SLOW = 120_000  # ms
-# Screen sizes in pixels, with the smallest share of the stacks.
-SIZES = {(1366, 768): 0.33, (1280, 720): 0.33, (1920, 1080): 0.40, (390, 844): 0.37}
+SCREEN = FirstScreen(
+    ".dpviz-audit",
+    (".finding", ".two", ".tool", ".more", ".play"),
+    {(1366, 768): (0.33, 100), (1280, 720): (0.33, 100), (1920, 1080): (0.40, 100), (390, 844): (0.37, 60)},
+)
 BROKEN = "Published k-means promised 1, but leaks at least 3.75: broken."
-WORDS = """() => {
-  const words = [];
-  const walk = (node) => {
-    if (node.shadowRoot) walk(node.shadowRoot);
-    if (node.nodeType === Node.ELEMENT_NODE && !node.checkVisibility({ visibilityProperty: true })) return;
-    if (node.nodeType === Node.TEXT_NODE && node.data.trim() && !node.parentElement.closest("style, script")) {
-      const range = document.createRange();
-      range.selectNodeContents(node);
-      const { top, bottom, width, height } = range.getBoundingClientRect();
-      const hidden = node.parentElement.closest(".st-key-dpviz-title, .dpviz-said");
-      const seen = width > 1 && height > 1 && top < innerHeight && bottom > 0 && !hidden;
-      if (seen) words.push(...node.data.trim().split(/\\s+/));
-    }
-    node.childNodes.forEach(walk);
-  };
-  walk(document.body);
-  return words;
-}"""
 
 
 def stage(page: Page) -> Locator:
@@ -49,36 +33,10 @@ def test_one_screen_has_it_all_runs_are_played_one_by_one_and_words_numbers_and_
 ) -> None:
     page.goto(f"{server(APP)}/audit")
     played(page)
-    on_one_screen(page)
+    SCREEN.check(page)
+    expect(stage(page).locator(".finding")).to_have_text(BROKEN)
     moved(page)
     accessible(page, tabs="open")
-
-
-def on_one_screen(page: Page) -> None:
-    """See both numbers and the stacks whole, with few words, at every size."""
-    for (width, height), least in SIZES.items():
-        page.set_viewport_size({"width": width, "height": height})
-        found = stage(page)
-        expect(found.locator(".finding")).to_have_text(BROKEN)
-        page.wait_for_timeout(200)
-        left, top, wide, high = (
-            float(each) for each in (found.locator(".picture").get_attribute("data-dpviz-box") or "").split()
-        )
-        assert wide * high >= least * width * height, f"{wide * high / (width * height):.1%} of {width} x {height}"
-        assert left >= 0
-        assert left + wide <= width
-        assert top >= 0
-        assert top + high <= height
-        for part in (".finding", ".two", ".tool", ".more", ".play"):
-            box = found.locator(part).first.bounding_box()
-            assert box is not None
-            assert box["y"] >= -1
-            assert box["y"] + box["height"] <= height + 1, f"{part} is not whole at {width} x {height}"
-        words = page.evaluate(WORDS)
-        assert len(words) <= (60 if width < 700 else 100), " ".join(words)
-        room = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
-        assert room[0] <= room[1]
-    page.set_viewport_size(SIZE)
 
 
 def moved(page: Page) -> None:

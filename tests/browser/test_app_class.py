@@ -4,17 +4,16 @@ import json
 import re
 import urllib.request
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page import classroom
-from tests.browser.conftest import Server, visitor
-from tests.browser.test_app import APP, SLOW
+from tests.browser.conftest import visitor
+from tests.browser.servers import Server
+from tests.browser.test_app import APP
 from tests.browser.test_app_access import AXE, NARROW_TARGET, PARTS, SMALL, violations
 from tests.browser.test_app_course import LAPTOP, PHONE
-
-pytestmark = pytest.mark.browser
+from tests.browser.waiting import SLOW, box_of
 
 COIN = next(i for i, step in enumerate(classroom.STEPS) if step.name == "coin")
 # A picture's canvas color, and true if the picture is drawn for dark.
@@ -28,9 +27,8 @@ WIDE = """() => [document.documentElement.scrollWidth, innerWidth]"""
 
 def in_view(page: Page, name: str) -> None:
     """Check that a button of the teacher is on screen, and that the page is at its top."""
-    box = page.get_by_role("button", name=name).bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] <= LAPTOP["height"]
+    _, top, _, height = box_of(page.get_by_role("button", name=name))
+    assert top + height <= LAPTOP["height"]
     assert page.evaluate("() => scrollY") == 0
 
 

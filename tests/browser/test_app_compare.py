@@ -1,43 +1,29 @@
 """The Compare page in a browser: it opens finished, a move changes all of it at once, and a map leads to its run."""
 
 import re
-from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from dpviz.tools.compare.runs import ENTRIES
 from tests.browser.conftest import SIZE
-from tests.browser.first_screen import WORDS_SEEN
+from tests.browser.first_screen import FirstScreen
+from tests.browser.servers import Server
 from tests.browser.test_app import APP, behind, picture_of, switch
 from tests.browser.test_app_access import accessible
 from tests.browser.test_app_uploads import csv, uploaded
+from tests.browser.waiting import SLOW, box_of, next_frame, still
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
-Server = Callable[[str], str]
-SLOW = 120_000  # ms
 FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('dplloyd', 'eugkm'))}" for key in ENTRIES)])
 
-# px: least share of the screen that the five maps take together, and most words on the screen
-SIZES = {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 60)}
-# Parts that must be seen whole, on a phone as well.
-PARTS = (".finding", ".maps", ".tool", ".thumb", ".why", ".seen")
-SEEN = (
-    f"(parts) => {{ {WORDS_SEEN}"
-    + """
-  const { shadowRoot: root } = [...document.querySelectorAll("*")]
-    .find((element) => element.shadowRoot?.querySelector(".dpviz-compare"));
-  const places = Object.fromEntries(parts.map((part) => {
-    const { left, top, right, bottom } = root.querySelector(part).getBoundingClientRect();
-    return [part, [left, top, right, bottom]];
-  }));
-  const boxes = [...root.querySelectorAll("[data-dpviz-box]")]
-    .map((map) => map.dataset.dpvizBox.split(" ").map(Number));
-  const words = wordsSeen(root);
-  return { places, boxes, words };
-}"""
+SCREEN = FirstScreen(
+    ".dpviz-compare",
+    (".finding", ".maps", ".tool", ".thumb", ".why", ".seen"),
+    {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 60)},
+    n_boxes=5,
 )
 # The texts under the first map, in the head and at the thumb, at every frame while ε is dragged.
 FRAMES = """() => {
@@ -75,20 +61,6 @@ def stage_of(page: Page) -> Locator:
     return stage
 
 
-def fault(seen: dict[str, Any], width: int, height: int) -> str:
-    """Return the fault of a first screen, or an empty string."""
-    least, most = SIZES[width, height]
-    for name, (left, top, right, bottom) in seen["places"].items():
-        if left < -1 or top < -1 or right > width + 1 or bottom > height + 1:
-            return f"{name} is not whole on the screen: {(left, top, right, bottom)}"
-    share = sum(across * down for _, _, across, down in seen["boxes"]) / (width * height)
-    if len(seen["boxes"]) != 5 or share < least:
-        return f"{len(seen['boxes'])} maps take {share:.1%} of the screen, not 5 and {least:.0%}"
-    if len(seen["words"]) > most:
-        return f"{len(seen['words'])} words are on the screen, not {most}: {' '.join(seen['words'])}"
-    return ""
-
-
 def test_everything_shares_the_first_screen_and_all_numbers_are_those_of_one_epsilon_while_it_is_dragged(
     page: Page, server: Server
 ) -> None:
@@ -100,35 +72,17 @@ def test_everything_shares_the_first_screen_and_all_numbers_are_those_of_one_eps
 
 
 def on_the_first_screen(page: Page) -> None:
-    """See maps, numbers and chart whole, with few words, at every size, for the curator and for everyone."""
-    faults = []
+    """See maps, numbers and chart whole, with few words, for both audiences, and the law's number above the track."""
     for audience in ("Curator", "Everyone"):
-        page.get_by_role("button", name=audience, exact=True).click()
-        expect(page.get_by_role("button", name=audience, exact=True)).to_have_attribute(
-            "aria-pressed", "true", timeout=SLOW
-        )
-        for width, height in SIZES:
-            page.set_viewport_size({"width": width, "height": height})
-            page.wait_for_timeout(200)
-            for key in ("Home", "End"):
-                page.get_by_role("slider").press(key)
-                page.wait_for_timeout(100)
-                if found := fault(page.evaluate(SEEN, PARTS), width, height):
-                    faults.append(f"{width} x {height}, {audience}, {key}: {found}")
-    page.set_viewport_size(SIZE)
-    assert not faults, "\n".join(faults)
-
-
-def test_the_number_of_the_law_does_not_stand_on_the_track(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/compare?compare_at=0.1&audience=public")
-    stage = stage_of(page)
-    for size in ({"width": 1366, "height": 768}, {"width": 390, "height": 844}):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        page.wait_for_timeout(200)
-        number, thumb = (stage.locator(each).bounding_box() for each in (".law-number", ".thumb"))
-        assert number is not None
-        assert thumb is not None
-        assert number["y"] + number["height"] < thumb["y"] + 8, size
+        button = page.get_by_role("button", name=audience, exact=True)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true", timeout=SLOW)
+        SCREEN.check(page, keys=("End", "Home"))
+    for width, height in ((1366, 768), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        still(page)
+        places = replace(SCREEN, parts=(".law-number", ".thumb")).look(page)["places"]
+        assert places[".law-number"][3] < places[".thumb"][1] + 8, width
     page.set_viewport_size(SIZE)
 
 
@@ -154,29 +108,16 @@ def stays_in_reach(page: Page) -> None:
     expect(stage.locator(".dock")).to_be_hidden()
 
 
-def test_a_screen_that_lacks_something_is_noticed() -> None:
-    whole: dict[str, Any] = {
-        "places": {part: [40, 60, 1300, 700] for part in PARTS},
-        "boxes": [[40 + 250 * i, 100, 247, 247] for i in range(5)],
-        "words": ["word"] * 100,
-    }
-    assert fault(whole, 1366, 768) == ""
-    assert "whole" in fault(whole | {"places": whole["places"] | {".foot": [0, 740, 90, 790]}}, 1366, 768)
-    assert "maps" in fault(whole | {"boxes": whole["boxes"][1:]}, 1366, 768)
-    assert "words" in fault(whole | {"words": ["word"] * 101}, 1366, 768)
-
-
 def dragged(page: Page) -> None:
     """Drag ε, see the same value of it throughout every frame, and open the help on valid comparisons."""
     stage = stage_of(page)
-    chart = stage.locator(".tool").bounding_box()
-    assert chart is not None
+    left, top, width, _ = box_of(stage.locator(".tool"))
     page.evaluate(FRAMES)
-    page.mouse.move(chart["x"] + 0.5 * chart["width"], chart["y"] + 60)
+    page.mouse.move(left + 0.5 * width, top + 60)
     page.mouse.down()
     for i in range(20):
-        page.mouse.move(chart["x"] + (0.5 - 0.018 * i) * chart["width"], chart["y"] + 60)
-        page.wait_for_timeout(30)
+        page.mouse.move(left + (0.5 - 0.018 * i) * width, top + 60)
+        next_frame(page)
     page.mouse.up()
     seen = page.evaluate("() => window.frames_seen")
     said = {value: tuple(rest) for value, *rest in seen}
@@ -209,31 +150,19 @@ def test_a_map_leads_to_the_picture_of_its_run_on_its_own_page(
     # The button is far below the fold.
     page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
     expect(page).to_have_url(re.compile(r"/dpm\?.*noise_seed="), timeout=SLOW)
-    box = picture_of(page).bounding_box()
-    assert box is not None
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= size[1], "the whole picture is in sight"
+    _, top, _, high = box_of(picture_of(page))
+    assert 0 <= top < top + high <= size[1], "the whole picture is in sight"
 
 
-# Long runs only: tests/pages stop a search, and test_app_audit stops runs in every run.
-@pytest.mark.slow
-def test_runs_are_stopped_go_on_and_one_is_opened_on_its_page(page: Page, server: Server) -> None:
-    page.goto(f"{server(APP)}/compare?{FEW}&compare_runs=30&compare_grid=many")
-    page.get_by_role("button", name="Stop", exact=True).click(timeout=SLOW)
-    expect(page.get_by_text(re.compile(r"Stopped: \d+ of \d+ parts"))).to_be_visible(timeout=SLOW)
-    page.get_by_role("button", name="Go on").click()
-    expect(page.locator(".dpviz-wait")).to_be_hidden(timeout=SLOW)
-    stage_of(page).get_by_role("button", name=re.compile("^DPLloyd")).click()
-    expect(page).to_have_url(re.compile("chosen=dplloyd"), timeout=SLOW)
-    page.get_by_role("button", name="Open it on its page").click(timeout=SLOW)
-    expect(page).to_have_url(re.compile(r"/convergent_kmeans\?.*mode=dplloyd"), timeout=SLOW)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Convergent k-means")
-    expect(page).to_have_url(re.compile("n=300"))
-    expect(page.locator("[data-testid=stException]")).to_have_count(0)
-
-
-def test_what_the_public_opens_is_in_the_address(page: Page, server: Server) -> None:
+def test_what_the_public_opens_is_in_the_address_and_a_file_is_under_way_from_the_click_on(
+    page: Page, server: Server
+) -> None:
     page.goto(f"{server(APP)}/compare?{FEW}&audience=public")
+    save = page.get_by_role("button", name="Save as HTML")
+    with page.expect_download(timeout=SLOW):
+        for _ in range(2):
+            save.click(timeout=SLOW)
+            expect(page.get_by_role("status").filter(has_text="The file is on its way.")).to_have_count(1)
     expect(page).to_have_url(re.compile("audience=public"), timeout=SLOW)
     behind(page, "more")
     switch(page, "100")

@@ -8,11 +8,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpviz.tools.teaching.chapters import CHAPTERS, END_TITLE, NAMES
 from dpviz.tools.teaching.page import course as learn
-from tests.browser.conftest import Server, visitor
-from tests.browser.test_app import APP, SLOW
+from tests.browser.conftest import visitor
+from tests.browser.servers import Server
+from tests.browser.test_app import APP
 from tests.browser.test_app_access import AXE, NARROW_TARGET, PARTS, SMALL, violations
-
-pytestmark = pytest.mark.browser
+from tests.browser.waiting import MANY_FRAMES, SLOW, at_rest, still
 
 LAPTOP, PHONE = {"width": 1366, "height": 768}, {"width": 390, "height": 844}
 PLACES = """() => {
@@ -32,13 +32,10 @@ LEAST_PICTURE = 120  # CSS pixels
 
 def quiet(page: Page) -> None:
     """Wait until the page has answered."""
-    page.wait_for_function(
-        "() => !document.querySelector('[data-testid=stApp][data-test-script-state=running]')", timeout=SLOW
-    )
+    at_rest(page)
     picture = page.locator(".dpviz-live[data-dpviz-key=picture]")
     expect(picture).to_have_attribute("data-dpviz-drawn", re.compile("[1-9]"), timeout=SLOW)
-    # Wait until the page is laid out.
-    page.wait_for_timeout(250)
+    still(page, MANY_FRAMES)
 
 
 def on_one_screen(page: Page) -> None:

@@ -10,11 +10,9 @@ from playwright.sync_api import Page, expect
 
 from dpviz.assets import text
 from dpviz.ui.hiding import STYLES
-from tests.browser.conftest import Server
-from tests.browser.test_app import APP, SLOW
-from tests.browser.test_app_access import settled
-
-pytestmark = pytest.mark.browser
+from tests.browser.servers import Server
+from tests.browser.test_app import APP
+from tests.browser.waiting import SLOW, settled
 
 SHEETS = ("style", "learn", "projector")
 PRIVATE = re.compile(r"data-testid|data-baseweb|\.st[A-Z]")

@@ -5,11 +5,11 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Server
-from tests.browser.test_app import behind, layers, redrawn, switch
-from tests.browser.test_app_ahead import QUIET, settled
+from tests.browser.servers import Server
+from tests.browser.test_app import QUIET, behind, layers, redrawn, switch
+from tests.browser.waiting import box_of, settled
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
 
 def opened(
@@ -25,9 +25,8 @@ def opened(
 
 def at(picture: Locator, across: float, down: float) -> tuple[float, float]:
     """Return the position in the window of a share of the picture's size."""
-    box = picture.locator("canvas").bounding_box()
-    assert box is not None
-    return box["x"] + across * box["width"], box["y"] + down * box["height"]
+    left, top, width, height = box_of(picture.locator("canvas"))
+    return left + across * width, top + down * height
 
 
 def drag(page: Page, picture: Locator, *places: tuple[float, float]) -> None:
@@ -63,7 +62,7 @@ def test_points_are_added_moved_deleted_and_taken_back_by_hand_and_by_keyboard_b
     picture.get_by_role("button", name="Erase").click()
     # Erase at the point's old place.
     drag(page, picture, (0.2, 0.2), (0.4, 0.2), (0.4, 0.4), (0.2, 0.4))
-    page.wait_for_timeout(1000)
+    settled(page)
     counted(page, 13)
     # Erase at the point's new place.
     drag(page, picture, (0.2, 0.65), (0.35, 0.65), (0.35, 0.85), (0.2, 0.85))
@@ -72,7 +71,7 @@ def test_points_are_added_moved_deleted_and_taken_back_by_hand_and_by_keyboard_b
     for n in (13, 13, 12):
         picture.get_by_role("button", name="Undo").click()
         counted(page, n)
-        page.wait_for_timeout(500)
+        settled(page)
     expect(picture).to_have_attribute("data-dpviz-points", "12")
     assert "data=draw&drawing=one" in page.url
 

@@ -2,7 +2,6 @@
 
 import base64
 import re
-import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,11 +10,13 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from dpviz.methods import CATALOGUE
-from tests.browser.test_app import APP, SLOW, Server, behind, choose_data
+from tests.browser.servers import Server
+from tests.browser.test_app import APP, behind
 from tests.browser.test_app_compare import FEW
 from tests.browser.test_app_uploads import behind_data, bound
+from tests.browser.waiting import SLOW, at_rest, settled
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
 PAGES = [*CATALOGUE, "compare", "audit"]
 # Rows by file name.
@@ -64,18 +65,6 @@ def drop(page: Page, file: Path) -> None:
 GIVE = {"chosen": choose, "dropped": drop}
 
 
-def by_the_button(page: Page) -> None:
-    behind(page, "data")
-    page.get_by_role("button", name="Upload", exact=True).click(timeout=SLOW)
-
-
-def by_the_list(page: Page) -> None:
-    choose_data(page, "Upload a file…")
-
-
-ASK = {"button": by_the_button, "list": by_the_list}
-
-
 def expect_file(page: Page, file: Path) -> None:
     """Wait until the page has this file: its name on the data's button, and its number of rows beside the field."""
     said = page.get_by_text(re.compile(rf"{FILES[file.name]} rows, 2 columns"))
@@ -92,36 +81,13 @@ def expect_picture(page: Page, file: Path) -> None:
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 
-def opened(page: Page, server: Server, name: str, query: str = "") -> None:
-    page.goto("about:blank")
-    page.goto(f"{server(APP)}/{name}?{query}&{f'{FEW}&compare_runs=10' if name == 'compare' else ''}")
-    expect(page.locator(".st-key-dpviz-data button").first).to_be_visible(timeout=SLOW)
-    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
-
-
-def ask_for(page: Page, server: Server, name: str, ask: str, give: str, file: Path) -> None:
-    opened(page, server, name)
-    ASK[ask](page)
-    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
-    GIVE[give](page, file)
-    expect_file(page, file)
-
-
-# Long runs only: the test below asks by the button, and test_app_uploads asks by the list.
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PAGES)
-def test_a_file_is_there_on_every_page_by_every_way(
-    page: Page, server: Server, files: dict[str, Path], name: str
-) -> None:
-    for ask in ASK:
-        for give in GIVE:
-            ask_for(page, server, name, ask, give, files["first.csv"])
-
-
 def described(page: Page, server: Server, name: str, files: dict[str, Path]) -> None:
     """Open a page at a picture of the first file, after the second has been described as well."""
-    opened(page, server, name)
-    by_the_button(page)
+    page.goto(f"{server(APP)}/{name}?{FEW}&compare_runs=10")
+    expect(page.locator(".st-key-dpviz-data button").first).to_be_visible(timeout=SLOW)
+    at_rest(page)
+    behind(page, "data")
+    page.get_by_role("button", name="Upload", exact=True).click(timeout=SLOW)
     expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
     for each in reversed(files):
         choose(page, files[each])
@@ -143,10 +109,17 @@ def test_a_file_is_replaced_under_its_picture_forgotten_when_it_is_taken_away_an
 ) -> None:
     described(page, server, "compare", files)
     replace_often(page, files, 2)
-    page.route(re.compile("/_stcore/upload_file/"), _late)
-    choose(page, files["second.csv"])
-    page.wait_for_timeout(1_000)
+    held: list[Route] = []
+    page.route(
+        re.compile("/_stcore/upload_file/"),
+        lambda route: held.append(route) if route.request.method == "PUT" else route.continue_(),
+    )
+    with page.expect_request(lambda request: request.method == "PUT"):
+        choose(page, files["second.csv"])
+    settled(page)
+    # The picture stays while the file is under way.
     expect(page.get_by_text(f"{FILES['first.csv']} records, 2 features")).to_be_attached()
+    held[0].continue_()
     expect_picture(page, files["second.csv"])
     page.unroute_all(behavior="wait")
 
@@ -175,11 +148,6 @@ def give_again(page: Page, file: Path, give: str) -> None:
     assert parse_qs(urlsplit(page.url).query)["data"] == data
 
 
-def _late(route: Route) -> None:
-    time.sleep(2.0 if route.request.method == "PUT" else 0.0)
-    route.continue_()
-
-
 # Long runs only: the test above replaces a few files.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
@@ -188,14 +156,3 @@ def test_no_file_of_a_hundred_is_lost_that_replaces_another(
 ) -> None:
     described(page, server, name, files)
     replace_often(page, files, 100 // len(PAGES) + 1)
-
-
-# Long runs only: a test above asks one page.
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PAGES)
-def test_a_link_asks_for_its_file_after_a_reload_on_every_page(
-    page: Page, server: Server, files: dict[str, Path], name: str
-) -> None:
-    described(page, server, name, files)
-    for give in GIVE:
-        give_again(page, files["first.csv"], give)

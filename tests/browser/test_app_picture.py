@@ -2,11 +2,10 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.servers import Server
 from tests.browser.test_app import (
-    Server,
     behind,
     go_to,
     layers,
@@ -19,8 +18,7 @@ from tests.browser.test_app import (
     tables,
     unfold,
 )
-
-pytestmark = pytest.mark.browser
+from tests.browser.waiting import settled
 
 # Frames: the start, then four phases of each iteration.
 FIRST_ZONE, SECOND_ZONE = 3, 7
@@ -31,9 +29,9 @@ def audience(page: Page, picture: Locator, label: str) -> None:
         switch(page, label)
 
 
-def test_the_table_follows_epsilon_at_the_step_that_a_reader_looks_at(page: Page, server: Server) -> None:
+def test_the_table_follows_epsilon_and_the_public_sees_nothing_exact(page: Page, server: Server) -> None:
     """The picture must draw zones by ε, too; other tests check, without a browser, which modes' zones depend on ε."""
-    picture = opened(page, server, "mode=repaired")
+    picture = opened(page, server, "mode=repaired&n=1234")
     shown = {"released center": (-1, "Release"), "sampling zone": (FIRST_ZONE, "Iteration 1: zone")}
     for caption, (frame, label) in shown.items():
         go_to(picture, frame, re.compile(label))
@@ -45,9 +43,18 @@ def test_the_table_follows_epsilon_at_the_step_that_a_reader_looks_at(page: Page
             seen.append(tables(picture)[caption])
         assert seen[0] == seen[2] != seen[1]
 
+    # A layer that is hidden at first stays visible once a reader has asked for it.
+    go_to(picture, -2, re.compile("."))
+    unfold(picture)
+    clamped = picture.get_by_role("button", name="clamped noise")
+    expect(clamped).to_have_attribute("aria-pressed", "false")
+    clamped.click()
+    expect(clamped).to_have_attribute("aria-pressed", "true")
+    press(page, picture, "ε", "ArrowLeft")
+    expect(clamped).to_have_attribute("aria-pressed", "true")
+    clamped.click()
+    page.keyboard.press("Escape")
 
-def test_the_public_sees_nothing_that_is_exact(page: Page, server: Server) -> None:
-    picture = opened(page, server, "n=1234")
     told = page.get_by_text(re.compile("1,234 records"))
     behind(page, "data")
     expect(told.first).to_be_visible()
@@ -92,15 +99,8 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     canvas = picture.locator("canvas")
     step = page.get_by_role("slider", name="Step", exact=True)
     step.press("Home")
-    step.press("ArrowRight")
-    expect(picture).to_have_attribute("data-dpviz-frame", "1")
-    canvas.focus()
-    page.keyboard.press("ArrowRight")
-    expect(picture).to_have_attribute("data-dpviz-frame", "2")
-    expect(chart).to_have_attribute("data-dpviz-frame", "2")
-    page.keyboard.press("ArrowLeft")
-    step.press("ArrowLeft")
     expect(picture).to_have_attribute("data-dpviz-frame", "0")
+    canvas.focus()
     drawn = picture.get_attribute("data-dpviz-drawn")
     page.keyboard.press("k")
     expect(picture).to_have_attribute("data-dpviz-frame", re.compile("[2-9]"), timeout=5000)
@@ -121,8 +121,7 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
     chip = picture.get_by_role("button", name="cluster 2", exact=True)
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "true")
-    # Wait until the server has the isolation.
-    page.wait_for_timeout(600)
+    settled(page)
     zoom = picture.get_attribute("data-dpviz-zoom") or ""
     assert float(zoom) > 2
     press(page, picture, "ε per step", "ArrowRight", "ArrowRight")
@@ -139,7 +138,11 @@ def test_steps_play_and_stop_and_what_a_reader_chose_stays_while_epsilon_moves(p
 
     # The public view never depends on earlier actions: tests/pages compare everything that is sent.
     audience(page, picture, "Everyone")
+    go_to(picture, FIRST_ZONE, re.compile("Iteration 1: zone"))
+    # The URL counts frames from 1.
+    expect(page).to_have_url(re.compile(f"&frame={FIRST_ZONE + 1}$"))
     switched, link = scene_of(picture), page.url
     page.goto("about:blank")
     page.goto(link)
     assert scene_of(picture_of(page)) == switched
+    expect(picture).to_have_attribute("data-dpviz-frame", str(FIRST_ZONE))

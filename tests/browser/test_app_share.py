@@ -6,9 +6,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import visitor
-from tests.browser.test_app import APP, SLOW, Server, behind, picture_of, scene_of, switch, unfolded
+from tests.browser.servers import Server
+from tests.browser.test_app import APP, behind, picture_of, scene_of, switch, unfolded
+from tests.browser.waiting import MANY_FRAMES, SLOW, settled, still
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
 # No work goes on behind the page.
 QUIET = "data=blobs&n=200&tab=read&audience=curator"
@@ -17,7 +19,7 @@ QUIET = "data=blobs&n=200&tab=read&audience=curator"
 def inked(page: Page) -> float:
     """Return the share of the picture that marks and names cover: regions are faint."""
     picture = picture_of(page)
-    page.wait_for_timeout(500)
+    settled(page)
     share: float = picture.locator("canvas").evaluate(
         """canvas => {
           const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -91,7 +93,8 @@ def test_menus_open_by_a_finger_on_a_slow_phone(browser: Browser, server: Server
     context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 3})
     for name in ("data", "more"):
         page.locator(f".st-key-dpviz-{name} button").first.tap()
-        page.wait_for_timeout(1000)
+        expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
+        still(page, MANY_FRAMES)
         expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)

@@ -1,7 +1,5 @@
 """The browser's tabs: losses after a reload, state that two tabs do not share, and a release that survives a reload."""
 
-import csv as tables_of_text
-import io
 import json
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -12,11 +10,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from dpviz.ui import tabs
 from dpviz.ui.release_ledger import NOTHING
 from tests.browser.conftest import visitor
-from tests.browser.test_app import APP, SLOW, Server, picture_of
-from tests.browser.test_app_story import release_step
+from tests.browser.servers import Server
+from tests.browser.test_app import APP, PAGE, QUIET, picture_of
+from tests.browser.test_app_story import released, rows_of
 from tests.browser.test_app_uploads import behind_data, csv, give
+from tests.browser.waiting import SLOW, settled
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
 DESCRIBED = "data=upload:&data_columns=height,weight&data_bounds=0:90,0:100"
 
@@ -29,16 +29,16 @@ def line_of(page: Page) -> Locator:
     return page.locator(".dpviz-tabs")
 
 
-def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_was_released(
+def test_two_tabs_say_which_has_the_records_share_releases_and_a_reload_says_what_is_gone(
     page: Page, browser: Browser, server: Server
 ) -> None:
     content = csv()
     second = page.context.new_page()
-    for each, name in ((second, "teach"), (page, f"convergent_kmeans?{DESCRIBED}&tab=read&audience=curator")):
-        each.goto(f"{server(APP)}/{name}")
+    for each in (second, page):
+        each.goto(f"{server(APP)}/{PAGE}?{DESCRIBED}&{QUIET}")
         expect(each.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
         expect(line_of(each)).to_be_attached(timeout=SLOW)
-    page.wait_for_timeout(500)
+    settled(page)
     for each in (page, second):
         # Neither tab has its own records.
         expect(line_of(each)).to_be_hidden()
@@ -58,13 +58,20 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
     expect(theirs.get_by_text(beginning(tabs.LINKED))).to_be_visible(timeout=SLOW)
     expect(theirs.get_by_text(beginning(tabs.RELOADED))).to_have_count(0)
     expect(line_of(theirs)).to_be_attached(timeout=SLOW)
-    theirs.wait_for_timeout(500)
+    settled(theirs)
     expect(line_of(theirs)).to_be_hidden()
     other.close()
 
+    # A release in one tab counts in the other at once, where nothing was released and nothing is reloaded.
+    second.bring_to_front()
+    give(second, content)
+    picture_of(second)
+    page.bring_to_front()
+    release(page, content)
+    second.bring_to_front()
+    behind_data(second, second.get_by_text("1 release of these records: ε = 1"))
     second.close()
     expect(line_of(page)).to_be_hidden(timeout=SLOW)
-    release(page, content)
     page.reload()
     expect(page.get_by_text(beginning(tabs.RELOADED))).to_be_visible(timeout=SLOW)
     expect(page.get_by_text(beginning(tabs.LINKED))).to_have_count(0)
@@ -80,48 +87,21 @@ def test_two_tabs_say_which_has_the_records_and_a_reload_what_is_gone_and_what_w
     expect(page.locator(".dpviz-stage").get_by_text("A teaching run, no release")).to_be_visible()
 
 
-def test_two_open_tabs_share_one_list_of_releases(page: Page, server: Server) -> None:
-    """A release in one tab counts in the other at once, where nothing was released and nothing is reloaded."""
-    content, second = csv(), page.context.new_page()
-    for each in (second, page):
-        each.bring_to_front()
-        each.goto(f"{server(APP)}/convergent_kmeans?{DESCRIBED}&tab=read&audience=curator")
-        expect(each.get_by_role("heading", level=1)).to_be_visible(timeout=SLOW)
-        give(each, content)
-        picture_of(each)
-    release(page, content)
-    second.bring_to_front()
-    behind_data(second, second.get_by_text("1 release of these records: ε = 1"))
-    second.close()
-
-
 def release(page: Page, content: bytes) -> None:
-    """Release what the page shows, after one confirmation, and save it; the tab keeps nothing exact from it."""
+    """Release what the page shows and save it; the tab keeps nothing exact from it."""
     stage = page.locator(".dpviz-stage")
     expect(stage.get_by_text("A teaching run, no release")).to_be_visible()
     behind_data(page, page.get_by_text(NOTHING))
     # The form covers the page.
     page.keyboard.press("Escape")
-    release_step(page)
-    button = page.get_by_role("button", name="Release", exact=True)
-    expect(button).to_be_disabled()
-    # Wait until nothing moves.
-    expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
-    page.get_by_text("I release it").click()
-    expect(button).to_be_enabled(timeout=SLOW)
-    button.click()
-    expect(page.get_by_text("1 release of these records")).to_be_visible(timeout=SLOW)
+    _, table, _ = released(page, 0.0)
     expect(stage.get_by_text("This is your release.")).to_be_visible()
-    with page.expect_download() as saving:
-        page.get_by_role("button", name="Save table (CSV)").click()
-    head, *rows = tables_of_text.reader(io.StringIO(saving.value.path().read_text("utf-8")))
-    assert {"height", "weight"} <= set(head)
+    rows = rows_of(table)
+    assert {"height", "weight"} <= set(rows[0])
     assert len(rows) == 5
 
     kept = page.evaluate("localStorage.getItem('dpviz:ledger')")
     cells = {cell for line in content.decode().splitlines()[1:] for cell in line.split(",")}
-    numbers = set(re.findall(r"\d+\.\d+", kept))
-    assert not cells & numbers
+    assert not cells & set(re.findall(r"\d+\.\d+", kept))
     assert parse_qs(urlsplit(page.url).query)["data"][0].removeprefix("upload:") not in kept
-    entries = json.loads(kept)
-    assert len(entries) == 1
+    assert len(json.loads(kept)) == 1

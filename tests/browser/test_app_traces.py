@@ -14,12 +14,13 @@ from playwright.sync_api import Page, expect
 
 from dpviz.ui.release_ledger import NOTHING
 from tests.browser.servers import ROOT, Apart
-from tests.browser.test_app import PAGE, SLOW, behind, choose_data, picture_of, redrawn
+from tests.browser.test_app import PAGE, behind, choose_data, picture_of, redrawn
 from tests.browser.test_app_exports import close, saved
 from tests.browser.test_app_uploads import bound, give
+from tests.browser.waiting import SLOW
 from tests.data.made import number_row, parquet, text_row, workbook
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
 # Word in the file's name, in a column's name and in a cell.
 MARK = "zanzibar"

@@ -14,23 +14,12 @@ from playwright.sync_api import FilePayload, Locator, Page, expect
 from dpviz.data import DATASETS
 from dpviz.ui.home import TITLE
 from dpviz.ui.release_ledger import NOTHING
-from tests.browser.test_app import (
-    APP,
-    SLOW,
-    Server,
-    behind,
-    choose_data,
-    opened,
-    picture_of,
-    redrawn,
-    scene_of,
-    tables,
-    unfolded,
-)
+from tests.browser.servers import Server
+from tests.browser.test_app import APP, behind, choose_data, opened, picture_of, redrawn, tables, unfolded
+from tests.browser.waiting import SLOW, settled, still
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 EVIL = '<img src=x onerror="window.stolen=1">'
 
 
@@ -60,9 +49,7 @@ def bound(page: Page, low: float = 0, high: float = 100, *, n_features: int = 2)
         for box, value in ((lows.nth(i), low), (highs.nth(i), high)):
             box.fill(f"{value:g}")
             box.press("Enter")
-            # Wait until the script run that takes the value begins.
-            page.wait_for_timeout(150)
-            expect(page.locator("[data-test-script-state=running]")).to_have_count(0, timeout=SLOW)
+            settled(page)
 
 
 def behind_data(page: Page, words: Locator) -> None:
@@ -70,7 +57,7 @@ def behind_data(page: Page, words: Locator) -> None:
     end = time.monotonic() + SLOW / 1000
     while not words.is_visible() and time.monotonic() < end:
         behind(page, "data")
-        page.wait_for_timeout(200)
+        still(page)
     expect(words).to_be_visible()
 
 
@@ -140,35 +127,6 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
     assert parse_qs(urlsplit(page.url).query)["data"] == query["data"]
 
 
-# Long runs only: test_app_traces gives a picture. Without a browser, tests/pages and tests/data read many more.
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "name"),
-    [
-        (PNG, "really.csv"),
-        (b"", "really.csv"),
-        (b"name,town\nann,rome\nbob,oslo\n", "really.csv"),
-        (b"\xff\xfe\x00" * 50, "really.csv"),
-        (b"<html><table><tr><td>1</td></tr></table></html>", "page.xls"),
-    ],
-    ids=["picture", "empty", "no numbers", "broken text", "other ending"],
-)
-def test_a_file_without_a_table_is_refused_and_the_session_goes_on(
-    page: Page, server: Server, content: bytes, name: str
-) -> None:
-    before = scene_of(opened(page, server))
-    choose_data(page, "Upload a file…")
-    expect(page.get_by_text("Describe your data above")).to_be_visible(timeout=SLOW)
-    give(page, content, name)
-    message = page.locator(".st-key-dpviz-form").get_by_role("alert").first
-    expect(message).to_be_visible(timeout=SLOW)
-    assert len(message.inner_text()) > 20
-    assert "Traceback" not in message.inner_text()
-    expect(page.locator("[data-testid=stException]")).to_have_count(0)
-    choose_data(page, "Blobs")
-    assert scene_of(picture_of(page)) == before
-
-
 def test_a_hostile_link_names_and_cells_stay_text(page: Page, server: Server) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -190,7 +148,7 @@ def test_a_hostile_link_names_and_cells_stay_text(page: Page, server: Server) ->
     for name in names[:2]:
         expect(page.get_by_text(name).first).to_be_attached()
     unfolded(page, "Seeds")
-    page.wait_for_timeout(500)
+    settled(page)
     assert page.evaluate("window.stolen") is None
     links = "a[href^='javascript:'], a[href^='file:'], a[href*='evil.example']"
     expect(page.locator(f"img[src=x], .katex, {links}")).to_have_count(0)

@@ -4,9 +4,11 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import visitor
-from tests.browser.test_app import APP, SLOW, Server
+from tests.browser.servers import Server
+from tests.browser.test_app import APP
+from tests.browser.waiting import SLOW, at_rest
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 
 # Chrome's sum of layout shifts. Below 0.1, a page counts as steady.
 MOST_SHIFT = 0.05
@@ -26,7 +28,7 @@ def test_nothing_moves_while_a_page_arrives(
     page.add_init_script(WATCH)
     page.goto(f"{server(APP)}/{path}")
     expect(page.locator("html")).to_have_attribute("data-dpviz-arrived", "", timeout=SLOW)
-    page.wait_for_function("() => !document.querySelector('[data-test-script-state=running]')", timeout=SLOW)
+    at_rest(page)
     assert sum(page.evaluate("window.shifts")) <= MOST_SHIFT
     # What follows the stage is there, too.
     assert page.evaluate(HIDDEN) == 0

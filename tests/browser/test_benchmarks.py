@@ -2,13 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.browser.servers import ROOT
 from tests.test_benchmarks import BROWSED, NAMED
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow

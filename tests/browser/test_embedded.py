@@ -9,8 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.servers import served
-
-pytestmark = pytest.mark.browser
+from tests.browser.waiting import hear_errors
 
 
 @pytest.fixture
@@ -21,12 +20,11 @@ def address(published: Path) -> Iterator[str]:
 
 def test_the_articles_pictures_draw_and_move_and_say_what_the_prose_quotes(page: Page, address: str) -> None:
     outside: list[str] = []
-    refused: list[str] = []
+    refused = hear_errors(page)
     page.on(
         "request",
         lambda asked: None if asked.url.startswith((address, "data:", "blob:")) else outside.append(asked.url),
     )
-    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
     page.goto(f"{address}/article/index.html")
     said = []
     for name, stops in {"learn/leak": ("0", "1"), "convergent_kmeans": ("1", "0"), "nd_laplace": ("0", "1")}.items():
@@ -47,8 +45,7 @@ def test_the_articles_pictures_draw_and_move_and_say_what_the_prose_quotes(page:
 
 
 def test_a_frame_and_a_script_show_one_picture_in_somebody_elses_page(page: Page, tmp_path: Path, address: str) -> None:
-    refused: list[str] = []
-    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+    refused = hear_errors(page)
     origin = address.rpartition("/")[0]
     # The app's links have these parameters, with a different view.
     asked = "eps=1.9&data=moons&view=flat&audience=public"

@@ -1,17 +1,13 @@
-"""The privacy slider in a browser, and Python's reading of the browser's messages."""
-
-from typing import Any
+"""The privacy slider in a browser."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dpviz.core.privacy import attacker_odds
-from dpviz.stories.panel import attacker
-from dpviz.ui.controls import _last_mover, _Memory, _slider, nearest, spoken_value
-from tests.browser.curves_page import evaluate
-from tests.browser.parts_page import Server, show
+from tests.browser.parts_page import evaluate, show
+from tests.browser.servers import Server
+from tests.browser.waiting import box_of, next_frame, settled
 
-pytestmark = [pytest.mark.browser, pytest.mark.stays]
+pytestmark = pytest.mark.stays
 
 
 @pytest.fixture
@@ -44,21 +40,20 @@ def test_arrow_keys_change_the_value_and_keep_the_focus_and_words_say_what_it_me
 def test_a_drag_sends_values_on_the_way_and_the_last_one_and_the_page_can_move_the_thumb(
     page: Page, slider: Locator
 ) -> None:
-    box = slider.locator("input").bounding_box()
-    assert box is not None
-    y = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * 6 / 17, y)
+    left, top, width, height = box_of(slider.locator("input"))
+    y = top + height / 2
+    page.mouse.move(left + 9 + (width - 18) * 6 / 17, y)
     page.mouse.down()
     for i in range(1, 30):
-        page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (6 + 9 * i / 29) / 17, y)
-        page.wait_for_timeout(30)
+        page.mouse.move(left + 9 + (width - 18) * (6 + 9 * i / 29) / 17, y)
+        next_frame(page)
     # No answer pulled the thumb back.
     expect(slider).to_have_attribute("data-value", "14")
     seen = int((page.get_by_text("seen:").text_content() or "").removeprefix("seen: "))
     assert seen >= 4
     page.mouse.up()
     expect(page.get_by_text("epsilon: 14.0")).to_be_visible()
-    page.wait_for_timeout(300)
+    settled(page)
     expect(slider).to_have_attribute("data-value", "14")
 
     page.get_by_role("button", name="Preset").click()
@@ -73,7 +68,7 @@ def test_a_drag_sends_values_on_the_way_and_the_last_one_and_the_page_can_move_t
     expect(slider).to_have_attribute("data-value", "5")
 
 
-def test_deployments_are_one_stop_of_the_tab_key_and_described_as_text(page: Page, server: Server) -> None:
+def test_deployments_are_one_stop_of_the_tab_key_and_described_as_text(page: Page) -> None:
     marks = [
         (0, "Wikimedia 2023", "0.5", "Page views."),
         (3, "Apple 2017", "4", "Emoji."),
@@ -81,7 +76,6 @@ def test_deployments_are_one_stop_of_the_tab_key_and_described_as_text(page: Pag
     ]
     evaluate(
         page,
-        server,
         """const marks = new live.Marks("axis");
            document.body.replaceChildren(marks.root, marks.about);
            marks.fill(a, "Real deployments.");
@@ -95,51 +89,11 @@ def test_deployments_are_one_stop_of_the_tab_key_and_described_as_text(page: Pag
     page.keyboard.press("End")
     expect(strip.get_by_role("option", selected=True)).to_have_text("US Census 2020")
     expect(about).to_have_text("US Census 2020, 17.1: Redistricting data, <b>central</b> model.")
-    box = strip.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 195, box["y"] + box["height"] / 2)
+    left, top, _, height = box_of(strip)
+    page.mouse.move(left + 195, top + height / 2)
     expect(about).to_have_text("Apple 2017, 4: Emoji.")
-    page.mouse.move(box["x"] + 120, box["y"] + box["height"] / 2)
+    page.mouse.move(left + 120, top + height / 2)
     expect(about).not_to_have_text("Apple 2017, 4: Emoji.")
-
-
-@pytest.mark.parametrize(
-    "state",
-    [None, {}, {"moved": None}, {"moved": 3}, {"moved": "12"}, {"moved": [1]}, {"moved": [99, 1]}, {"moved": [-1, 1]},
-     {"moved": [1.5, 1]}, {"moved": [True, 1]}, {"moved": ["1", 1]}, {"moved": [float("nan"), 1]}, 7],
-)  # fmt: skip
-def test_nonsense_from_a_browser_counts_as_nothing(state: Any) -> None:
-    assert _slider(state, "hostile", 1.0, "ε", range(1, 11), left="", right="", note=())["move"] is None
-
-
-def test_who_moved_last_decides() -> None:
-    assert _last_mover(None, 6, None) == _Memory(6, 6, None)
-    moved = _last_mover(_Memory(6, 6, None), 6, (9, 1.0))
-    assert moved.index == 9
-    # A page that feeds the answer back.
-    assert _last_mover(moved, 9, (9, 1.0)).index == 9
-    assert _last_mover(moved, 9, (10, 2.0)).index == 10
-    overruled = _last_mover(moved, 2, (9, 1.0))
-    assert overruled == _Memory(2, 2, 1.0)
-    assert _last_mover(overruled, 2, (9, 1.0)).index == 2
-    assert _last_mover(overruled, 2, (3, 2.0)).index == 3
-
-
-@pytest.mark.parametrize(
-    ("label", "epsilon", "said"),
-    [
-        ("Privacy budget \u03b5", 4.0, "\u03b5 4, attacker right at most 99 in 100"),
-        ("Privacy budget \u03c1", 0.05, "\u03c1 0.05, attacker right at most 52 in 100"),
-        ("\u03b5 within the radius", 20.0, "\u03b5 20, attacker could be right over 99 in 100: almost no protection"),
-    ],
-)
-def test_a_value_is_spoken_in_few_words(label: str, epsilon: float, said: str) -> None:
-    assert spoken_value(label, epsilon, attacker(attacker_odds(epsilon))) == said
-    assert spoken_value(label, epsilon, "") == said.split(",")[0]
-
-
-def test_the_nearest_value() -> None:
-    assert [nearest((0.1, 1.0, 10.0), wanted) for wanted in (0.0, 0.9, 6.0, 99.0)] == [0, 1, 2, 2]
 
 
 def test_leave_taken_of_an_overtaken_update_leaves_the_slider_in_place(slider: Locator) -> None:

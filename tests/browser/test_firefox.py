@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -17,9 +16,8 @@ from websockets.sync.client import connect
 
 from dpviz.methods import CATALOGUE
 from dpviz.navigation import ACROSS
-from tests.browser.test_app import APP, Server
-
-pytestmark = pytest.mark.browser
+from tests.browser.servers import Server, free_port
+from tests.browser.test_app import APP
 
 FIREFOX = next(filter(None, map(shutil.which, ("firefox", "firefox-esr"))), None)
 START_SECONDS, SLOW_SECONDS = 90, 90
@@ -50,9 +48,7 @@ class Firefox:
     """One window of Firefox."""
 
     def __init__(self, profile: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         command = [str(FIREFOX), "--headless", "--no-remote", "--profile", str(profile)]
         command += [f"--remote-debugging-port={port}", "about:blank"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -1,4 +1,4 @@
-"""The package as it is installed: built, put into an empty folder, and served from there with a method from outside."""
+"""The package as it is installed: built, put into an empty folder, and served from there with a method in a file."""
 
 import json
 import os
@@ -22,14 +22,14 @@ from dpviz.navigation import ACROSS
 from dpviz.stories.method import SHORT
 from dpviz.tools.teaching.chapters import CHAPTERS
 from tests.browser.servers import ROOT, start_server
-from tests.browser.test_app import SLOW, go_to, picture_of, press
+from tests.browser.test_app import go_to, picture_of, press
 from tests.browser.test_app_compare import FEW
+from tests.browser.waiting import SLOW
 from tests.docs.test_code import FENCE
 from tests.numeric import numeric_environment
-from tests.plugin import write
 from tests.prepare import find_pip
 
-pytestmark = [pytest.mark.browser, pytest.mark.still]
+pytestmark = pytest.mark.still
 OWN = "noisy_means"
 # Headings of pages that open with their own content.
 HEADINGS = {"learn": next(iter(CHAPTERS.values())).title}
@@ -80,12 +80,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the package, and a foreign method beside it."""
+    """Return a folder with the package."""
     home = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(built[1]) as packed:
         packed.extractall(home)
     keep_machine_code(home)
-    write(home)
     return home
 
 
@@ -129,13 +128,6 @@ def address(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     process.terminate()
     process.wait(timeout=20)
     assert "Traceback" not in log.read_text(encoding="utf-8", errors="replace")
-
-
-def test_the_command_says_its_version_and_makes_tables(installed, tmp_path):
-    assert run("-m", "dpviz", "--version", folder=tmp_path, packages=installed).strip() == __version__
-    assert "compare" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
-    entry = (installed / f"dpviz-{__version__}.dist-info" / "entry_points.txt").read_text("utf-8")
-    assert "dpviz = dpviz.__main__:main" in entry
 
 
 def test_a_package_index_would_take_it(built):
@@ -183,7 +175,8 @@ def test_ten_tasks_run_with_what_it_brings_along_and_nothing_else(built, tmp_pat
     assert "compare" in said_by(programs / "dpviz", "experiments", "--help", folder=tmp_path)
 
 
-def test_an_estimator_takes_a_frame_and_gives_clusters_with_their_promise(installed, tmp_path):
+def test_a_command_and_an_estimator_run_from_the_installed_folder(installed, tmp_path):
+    assert "compare" in run("-m", "dpviz", "experiments", "--help", folder=tmp_path, packages=installed)
     said = run("-c", FRAME_TO_CLUSTERS, folder=tmp_path, packages=installed).split()
     assert said == ["2.0", "2.0", "east", "north", "300", "True"]
 
@@ -210,17 +203,6 @@ def test_pages_show(page: Page, address: str, names: tuple[str, ...]):
             drawn = page.locator(".dpviz-live[data-dpviz-key][data-dpviz-drawn], .dpviz-compare[data-value]")
             expect(drawn.first).to_be_visible(timeout=SLOW)
         expect(page.locator("[data-testid=stException]")).to_have_count(0)
-
-
-# Long runs only: tests/methods check more of it, and a test below opens a method from a file.
-@pytest.mark.slow
-def test_a_method_from_outside_has_a_page_with_a_slider_that_moves_its_picture(page: Page, address: str):
-    page.goto(address)
-    expect(page.get_by_role("link", name="One grid").first).to_be_visible(timeout=SLOW)
-    page.goto(f"{address}/one_grid")
-    expect(page.get_by_role("heading", level=1)).to_have_text("One grid", timeout=SLOW)
-    press(page, picture_of(page), "ε", "ArrowRight")
-    expect(page).to_have_url(re.compile("epsilon="))
 
 
 def test_a_method_in_a_file_opens_first_and_has_steps_many_runs_two_worlds_audit_and_compare(page: Page, address: str):

@@ -5,15 +5,9 @@ the path, from any environment that also has anywidget, `python3 tests/run.py --
 """
 
 import json
-import os
 import re
 import shutil
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,14 +15,11 @@ import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.browser.servers import ROOT, free_port, start
+from tests.browser.waiting import SLOW
+
 LAB = shutil.which("jupyter-lab")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.slow,
-    pytest.mark.skipif(LAB is None, reason="no JupyterLab on the path"),
-]
-SLOW = 120_000  # ms
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(LAB is None, reason="no JupyterLab on the path")]
 DARK = re.compile(r"\bdark\b")
 CELLS = (
     """
@@ -59,31 +50,13 @@ def lab(tmp_path: Path) -> Iterator[str]:
     notebook.metadata["kernelspec"] = {"name": "dpviz", "display_name": "dpviz", "language": "python"}
     (tmp_path / "notebooks").mkdir()
     nbformat.write(notebook, tmp_path / "notebooks" / "show.ipynb")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [str(LAB), "--allow-root", "--no-browser", "--port", str(port), "--IdentityProvider.token="]
-    environment = {**os.environ, "HOME": str(tmp_path), "JUPYTER_PATH": str(tmp_path / "jupyter")}
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=tmp_path / "notebooks", env=environment, stdout=log, stderr=log)
-    try:
-        end = time.monotonic() + SLOW / 1000
-        while not _answers(f"http://localhost:{port}/api"):
-            assert process.poll() is None, (tmp_path / "log").read_text("utf-8")
-            assert time.monotonic() < end
-            time.sleep(0.2)
-        yield f"http://localhost:{port}/lab/tree/show.ipynb"
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-
-
-def _answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address, timeout=2):
-            return True
-    except (urllib.error.URLError, OSError):
-        return False
+    folders = {"HOME": str(tmp_path), "JUPYTER_PATH": str(tmp_path / "jupyter")}
+    process = start(command, f"http://localhost:{port}/api", tmp_path / "log", tmp_path / "notebooks", folders)
+    yield f"http://localhost:{port}/lab/tree/show.ipynb"
+    process.terminate()
+    process.wait(timeout=30)
 
 
 def order(page: Page, name: str) -> None:

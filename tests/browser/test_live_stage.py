@@ -11,26 +11,17 @@ from playwright.sync_api import Locator, Page, expect
 import dpviz
 from dpviz.assets import text
 from dpviz.data import load
-from dpviz.plots import Kind, Scene, StageWords, pack, read_header
+from dpviz.plots import Kind, Scene, StageWords, pack
 from tests.browser.apps.scenes import everything
-from tests.browser.curves_page import Server, evaluate
+from tests.browser.parts_page import evaluate
 
-pytestmark = pytest.mark.browser
-
-WIDGET = """async ([packed, rest, esm]) => {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const state = { ...rest, packed: new DataView(bytes.buffer) };
-  const set = (name, to) => { state[name] = to; };
-  const model = { get: (name) => state[name], set, save_changes() {}, on() {}, off() {} };
-  window.told = state;
-  const script = await import(URL.createObjectURL(new Blob([esm], { type: "text/javascript" })));
-  script.default.render({ model, el: document.body.appendChild(document.createElement("div")) });
-}"""
+pytestmark = pytest.mark.stays
 
 # A box of 612 pixels with its margins.
 SIZE = {"width": 656, "height": 646}
 # `mounted(scene, more)` is a stage's picture in a separate page; `named(picture)` are its labels.
 PAGE = """
+  globalThis.staged?.destroy();
   document.body.innerHTML = "";
   Object.assign(document.body.style, { margin: "50px 0 2000px 100px", background: "#f7f6f2" });
   document.documentElement.style.setProperty("--dpviz-background", "#f7f6f2");
@@ -68,14 +59,13 @@ def packed(*scenes: Scene) -> dict[str, Any]:
     return {"css": text("picture.css"), "size": SIZE, "scenes": bodies}
 
 
-def staged(page: Page, server: Server, body: str, *scenes: Scene) -> Any:
-    return evaluate(page, server, PAGE + body, packed(*scenes or [scene()]))
+def staged(page: Page, body: str, *scenes: Scene) -> Any:
+    return evaluate(page, PAGE + body, packed(*scenes or [scene()]))
 
 
-def test_the_box_fills_what_the_stage_gives_and_says_where_it_is(page: Page, server: Server) -> None:
+def test_the_box_fills_what_the_stage_gives_and_says_where_it_is(page: Page) -> None:
     got = staged(
         page,
-        server,
         """const picture = mounted(a.scenes[0]);
            const told = () => picture.root.dataset.dpvizBox.split(" ").map(Number);
            const at = picture.canvas.getBoundingClientRect();
@@ -86,8 +76,12 @@ def test_the_box_fills_what_the_stage_gives_and_says_where_it_is(page: Page, ser
            scrollTo(0, 0);
            picture.update(null, { ...picture.options, size: { width: 358, height: 358 }, phone: true });
            await frames(2);
-           return { at: [at.left, at.top], first, scrolled, phone: told(), aspect: picture.aspect,
-             bare: picture.constructor.margins(true), roomy: picture.constructor.margins(false) };""",
+           const result = { at: [at.left, at.top], first, scrolled, phone: told(), aspect: picture.aspect,
+             bare: picture.constructor.margins(true), roomy: picture.constructor.margins(false) };
+           const map = mounted(a.scenes[1]);
+           return { ...result, map: [map.aspect, ...map.root.dataset.dpvizBox.split(" ").map(Number).slice(2)] };""",
+        scene(),
+        replace(scene(), y=replace(scene().y, ends=(0.0, 0.5))),
     )
     left, top = got["at"]
     assert got["first"] == pytest.approx([left + 34, top + 10, 612, 612])
@@ -96,25 +90,12 @@ def test_the_box_fills_what_the_stage_gives_and_says_where_it_is(page: Page, ser
     assert got["aspect"] == 1
     assert set(got["bare"].values()) == {0}
     assert got["roomy"] == {"left": 34, "top": 10, "right": 10, "bottom": 24}
+    assert got["map"] == pytest.approx([2, 612, 306]), "a map keeps its aspect"
 
 
-def test_a_map_keeps_its_aspect(page: Page, server: Server) -> None:
-    wide = scene()
-    wide = replace(wide, y=replace(wide.y, ends=(0.0, 0.5)))
+def test_words_travel_with_the_picture_and_its_steps(page: Page) -> None:
     got = staged(
         page,
-        server,
-        """const picture = mounted(a.scenes[0]);
-           return [picture.aspect, ...picture.root.dataset.dpvizBox.split(" ").map(Number).slice(2)];""",
-        wide,
-    )
-    assert got == pytest.approx([2, 612, 306])
-
-
-def test_words_travel_with_the_picture_and_its_steps(page: Page, server: Server) -> None:
-    got = staged(
-        page,
-        server,
         """const heard = [];
            for (const name of ["drawn", "frame", "playing"]) {
              document.addEventListener(`dpviz:${name}`, ({ detail }) => heard.push([name, detail]));
@@ -141,10 +122,9 @@ def overlap(one: list[float], other: list[float]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def test_each_kind_of_mark_is_named_once_where_it_is_free(page: Page, server: Server) -> None:
+def test_each_kind_of_mark_is_named_once_where_it_is_free(page: Page) -> None:
     labels, marks, box = staged(
         page,
-        server,
         """const picture = mounted(a.scenes[0]);
            const marks = picture.scene.layers.filter(({ kind }) => kind === "marks").flatMap((layer) => {
              const at = live.reader(layer.arrays.xy, layer.rows[2]);
@@ -171,11 +151,10 @@ def test_each_kind_of_mark_is_named_once_where_it_is_free(page: Page, server: Se
         assert not any(overlap(label["rect"], mark) for mark in marks), label
 
 
-def test_a_dash_is_named_beside_it_and_no_name_stands_on_a_cut(page: Page, server: Server) -> None:
+def test_a_dash_is_named_beside_it_and_no_name_stands_on_a_cut(page: Page) -> None:
     run = dpviz.run("dpm", load("blobs"), epsilon=10.0, seed=112)
     labels, lines = staged(
         page,
-        server,
         """const picture = mounted(a.scenes[0]);
            const { scale, scene, frame } = picture;
            const shown = scene.layers.filter(({ name, rows }) => ["refused", "cut"].includes(name) && rows[frame] >= 0);
@@ -194,65 +173,50 @@ def test_a_dash_is_named_beside_it_and_no_name_stands_on_a_cut(page: Page, serve
     assert set(on_a_line) <= {"cut"}, "which is the name of the line"
 
 
-def test_names_stay_at_their_marks_while_epsilon_moves(page: Page, server: Server) -> None:
+# The labels of each scene, one after the other in the same picture.
+LABELS = """
+  const picture = mounted(a.scenes[0]);
+  const kept = [named(picture)];
+  for (const each of a.scenes.slice(1)) {
+    picture.update(unpacked(each));
+    await frames(2);
+    kept.push(named(picture));
+  }
+  return kept;
+"""
+
+
+def test_names_stay_at_their_marks_while_epsilon_moves(page: Page) -> None:
     """A name keeps its mark and side if it still fits; the same scenes give the same places."""
-    twice = [
-        staged(
-            page,
-            server,
-            """const picture = mounted(a.scenes[0]);
-               const kept = [named(picture)];
-               for (const each of a.scenes.slice(1)) {
-                 picture.update(unpacked(each));
-                 await frames(2);
-                 kept.push(named(picture));
-               }
-               return kept;""",
-            scene(0),
-            moved(scene(0), 0.004),
-            moved(scene(0), 0.008),
-        )
-        for _ in range(2)
-    ]
-    assert twice[0] == twice[1]
-    places = [{label["words"]: (label["i"], label["side"]) for label in each} for each in twice[0]]
+    scenes = [moved(scene(0), by) for by in (0.0, 0.004, 0.008)]
+    once, again = (staged(page, LABELS, *scenes) for _ in range(2))
+    assert once == again
+    places = [{label["words"]: (label["i"], label["side"]) for label in each} for each in once]
     assert places[0] == places[1] == places[2]
 
 
-def test_a_name_comes_back_to_its_mark_after_a_picture_without_it(page: Page, server: Server) -> None:
+def test_a_name_comes_back_to_its_mark_after_a_picture_without_it(page: Page) -> None:
     whole, far = scene(0), moved(scene(0), 0.2)
-    kind = next(layer for layer in whole.layers if layer.kind is Kind.POINTS)
-    without = replace(whole, layers=tuple(layer for layer in whole.layers if layer is not kind))
-    body = """const picture = mounted(a.scenes[0]);
-              const kept = [named(picture)];
-              for (const each of a.scenes.slice(1)) {
-                picture.update(unpacked(each));
-                await frames(2);
-                kept.push(named(picture));
-              }
-              return kept;"""
-    first, gone, back = staged(page, server, body, whole, without, far)
-    (word,) = {label["words"] for label in first} - {label["words"] for label in gone}
-    before, after = ({label["words"]: label["i"] for label in each}[word] for each in (first, back))
-    assert before == after
-    (fresh,) = staged(page, server, body, far)
-    assert {label["words"]: label["i"] for label in fresh}[word] != before, "it would stand elsewhere without a memory"
+    without = replace(whole, layers=tuple(layer for layer in whole.layers if layer.kind is not Kind.POINTS))
+    first, gone, back, fresh = (
+        {label["words"]: label["i"] for label in each}
+        for each in (*staged(page, LABELS, whole, without, far), *staged(page, LABELS, far))
+    )
+    (word,) = first.keys() - gone.keys()
+    assert first[word] == back[word] != fresh[word], "it would stand elsewhere without a memory"
 
 
 def moved(given: Scene, by: float) -> Scene:
     """Return a scene whose centers are a little farther to the right."""
-    arrays = {"Released centers": "xy"}
     layers = tuple(
-        replace(layer, arrays={**layer.arrays, arrays[layer.name]: layer.arrays[arrays[layer.name]] + [by, 0.0]})
-        if layer.name in arrays
-        else layer
+        replace(layer, arrays={"xy": layer.arrays["xy"] + [by, 0.0]}) if layer.name == "Released centers" else layer
         for layer in given.layers
     )
     return replace(given, layers=layers)
 
 
-def test_layers_zoom_and_table_are_in_a_menu(page: Page, server: Server) -> None:
-    staged(page, server, "mounted(a.scenes[0]);")
+def test_layers_zoom_and_table_are_in_a_menu(page: Page) -> None:
+    staged(page, "mounted(a.scenes[0]);")
     picture = page.locator(".dpviz-live")
     menu = picture.locator(".layers")
     expect(menu).to_be_hidden()
@@ -292,10 +256,9 @@ def beside(page: Page, opener: Locator, menu: Locator) -> None:
     assert 0 <= box["top"] < box["bottom"] <= height
 
 
-def test_what_is_on_its_way_leaves_what_is_there(page: Page, server: Server) -> None:
+def test_what_is_on_its_way_leaves_what_is_there(page: Page) -> None:
     before, during, after = staged(
         page,
-        server,
         """const picture = mounted(a.scenes[0]);
            const seen = () => [picture.root.hasAttribute("aria-busy"), picture.root.classList.contains("waiting"),
              picture.canvas.toDataURL().length];
@@ -313,7 +276,7 @@ def test_what_is_on_its_way_leaves_what_is_there(page: Page, server: Server) -> 
     assert during == [True, True, before[2]]
 
 
-def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, server: Server) -> None:
+def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page) -> None:
     """Centers in a different order are the same clusters; by index, all of them would change."""
     order = np.array([3, 0, 4, 1, 2])
     first = scene(0)
@@ -328,7 +291,6 @@ def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, serve
             layers.append(layer)
     names, slots, colors, alone, back = staged(
         page,
-        server,
         """const picture = mounted(a.scenes[0], { selected: 4 });
            picture.update(unpacked(a.scenes[1]));
            const { group } = picture.scene.layers[0].arrays;
@@ -347,31 +309,3 @@ def test_a_cluster_keeps_color_name_and_isolation_by_its_place(page: Page, serve
     before = first.layers[0].arrays["group"][0]
     by_cluster = {color: {int(g) for g, c in zip(before, colors, strict=True) if c == color} for color in set(colors)}
     assert all(len(clusters) == 1 for clusters in by_cluster.values())
-
-
-@pytest.mark.parametrize("curator", [False, True])
-def test_the_words_of_a_run_stand_beside_its_picture_in_a_notebook(page: Page, curator: bool) -> None:
-    """The widget's own script runs, as a notebook's front end calls it."""
-    run = dpviz.run("dpm", load("blobs", n=500), seed=7, epsilon=1.0)
-    widget = dpviz.show(run, curator=curator)
-    words = read_header(widget.packed)["stage"]
-    page.goto("about:blank")
-    page.evaluate(
-        WIDGET,
-        [
-            base64.b64encode(widget.packed).decode(),
-            {name: getattr(widget, name) for name in ("sheet", "staged", "height", "frame")},
-            str(widget._esm),
-        ],
-    )
-    stage = page.locator(".dpviz-stage")
-    expect(stage.locator(".finding")).to_have_text(words["finding"])
-    expect(stage.locator(".guarantee")).to_contain_text(words["guarantee"].rsplit(" ", 1)[0])
-    numbers = [words["risk"]["text"], *([words["loss"]["text"]] if words["loss"] and words["strip"] else [])]
-    expect(stage.locator(".numbers b")).to_have_text(numbers)
-    assert stage.get_by_text("person (secret)").count() == int(curator)
-    # The public sees only the first and the last step of DPM.
-    if curator:
-        stage.get_by_role("slider", name="Step").press("ArrowLeft")
-        expect(stage.locator(".finding")).not_to_have_text(words["finding"])
-        page.wait_for_function("() => Number.isInteger(window.told.frame)")

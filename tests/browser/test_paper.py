@@ -12,8 +12,6 @@ from dpviz.tools.compare.page import report
 from tests.tools.compare import test_paper as made
 from tests.tools.compare.pdf import pages_of
 
-pytestmark = pytest.mark.browser
-
 MANY = {f"{key}{i}": [dict(row) for row in made.ROWS[key]] for key in "abc" for i in range(3)}
 
 

@@ -5,11 +5,12 @@ import base64
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dpviz.assets import FOLDER, module, text
+import dpviz
+from dpviz.assets import FOLDER, text
+from dpviz.data import load
 from dpviz.plots import pack, read_header
 from tests.browser.apps.scenes import everything
-
-pytestmark = pytest.mark.browser
+from tests.browser.waiting import hear_errors
 
 # Served by the fixture `site` below.
 HOME = "http://picture.test/"
@@ -30,7 +31,6 @@ for (const name of ["drawn", "step", "selected", "moving", "moved"]) {
 document.documentElement.dataset.ready = "";
 """
 BYTES = "const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));"
-WIDGET = module("notebook")
 SLIDER = {
     "key": "epsilon",
     "label": "ε",
@@ -74,8 +74,7 @@ def packed(seed: int = 0) -> str:
 
 
 def test_two_pictures_on_a_plain_page_tell_what_the_reader_does_and_leave_nothing_behind(site: Page) -> None:
-    refused: list[str] = []
-    site.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+    refused = hear_errors(site)
     site.evaluate(
         f"""([one, other, css]) => {{ {BYTES}
           const options = (key) => ({{ key, height: 300 }});
@@ -140,31 +139,47 @@ def test_the_slider_says_each_move_at_once_and_tells_the_page_when_the_picture_h
     assert slider.get_attribute("aria-valuetext") == "ε 0.5"
 
 
-def test_a_notebook_draws_what_python_sends_and_tells_it_the_step(site: Page) -> None:
+@pytest.mark.parametrize("curator", [False, True])
+def test_a_notebook_shows_words_draws_what_python_sends_and_tells_it_the_step(site: Page, curator: bool) -> None:
+    """The widget's own script runs, as a notebook's front end calls it."""
+    data = load("blobs", n=500)
+    first, second = (dpviz.show(dpviz.run("dpm", data, seed=seed, epsilon=1.0), curator=curator) for seed in (7, 8))
+    words = read_header(first.packed)["stage"]
     model = """{
-      known: { sheet, packed: new DataView(bytes(first).buffer), height: 300, frame: null }, heard: {}, saved: [],
+      known: { ...rest, packed: new DataView(bytes(first).buffer) }, heard: {}, saved: [],
       get(name) { return this.known[name]; },
       set(name, value) { this.known[name] = value; },
       on(event, handler) { this.heard[event] = handler; },
       off(event) { delete this.heard[event]; },
       save_changes() { this.saved.push(this.known.frame); },
     }"""
-    site.route("**/widget.js", lambda route: route.fulfill(body=WIDGET, content_type="text/javascript"))
+    site.route("**/widget.js", lambda route: route.fulfill(body=str(first._esm), content_type="text/javascript"))
     site.evaluate(
-        f"""async ([first, second, sheet]) => {{ {BYTES}
+        f"""async ([first, second, rest]) => {{ {BYTES}
           const {{ default: widget }} = await import("./widget.js");
           Object.assign(window, {{ model: {model}, second: new DataView(bytes(second).buffer) }});
           window.leave = widget.render({{ model, el: place() }});
         }}""",
-        [packed(), packed(1), text("picture.css")],
+        [
+            *(base64.b64encode(each.packed).decode() for each in (first, second)),
+            {name: getattr(first, name) for name in ("sheet", "staged", "height", "frame")},
+        ],
     )
-    picture = site.locator(".dpviz-live")
-    picture.get_by_role("button", name="First step").click()
+    stage, picture = site.locator(".dpviz-stage"), site.locator(".dpviz-live")
+    expect(stage.locator(".finding")).to_have_text(words["finding"])
+    expect(stage.locator(".guarantee")).to_contain_text(words["guarantee"].rsplit(" ", 1)[0])
+    numbers = [words["risk"]["text"], *([words["loss"]["text"]] if words["loss"] and words["strip"] else [])]
+    expect(stage.locator(".numbers b")).to_have_text(numbers)
+    assert stage.get_by_text("person (secret)").count() == int(curator)
+    step = stage.get_by_role("slider", name="Step")
+    step.press("Home")
+    expect(picture).to_have_attribute("data-dpviz-frame", "0")
     assert site.evaluate("model.saved") == [0]
-    site.evaluate("() => { model.known.frame = 2; model.heard['change:frame'](); }")
-    expect(picture).to_have_attribute("data-dpviz-frame", "2")
+    expect(stage.locator(".finding")).not_to_have_text(words["finding"])
+    last = step.get_attribute("max") or ""
+    site.evaluate("(last) => { model.known.frame = last; model.heard['change:frame'](); }", int(last))
+    expect(picture).to_have_attribute("data-dpviz-frame", last)
     site.evaluate("() => { model.known.packed = second; model.heard['change:packed'](); }")
-    expect(picture).to_have_attribute("data-dpviz-scene", read_header(pack(everything(seed=1)))["hash"])
-    assert picture.get_attribute("data-dpviz-frame") == "2"
+    expect(picture).to_have_attribute("data-dpviz-scene", read_header(second.packed)["hash"])
     site.evaluate("leave()")
     assert (picture.count(), site.evaluate("Object.keys(model.heard).length")) == (0, 0)

@@ -20,8 +20,7 @@ from dpviz.tools.teaching.chapters import CHAPTERS
 from tests.browser.published_site import small_plan
 from tests.browser.servers import served
 from tests.browser.test_app import layers
-
-pytestmark = pytest.mark.browser
+from tests.browser.waiting import hear_errors
 
 # Files that are not a state.
 OTHER = re.compile(r"^(index|late|shared|stage)\.|\.all\.")
@@ -113,9 +112,7 @@ def test_the_tools_stages_are_the_apps_and_move_without_a_server(page: Page, tmp
     """Pages show Compare's numbers and audiences, and Audit's promise, leak and runs; a URL restores ε and audience."""
     site = tmp_path / "site"
     publish(site, SitePlan(tuple(each for each in default_plan().pages if each.page in ACROSS_KNOBS)))
-    refused: list[str] = []
-    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: refused.append(error.message))
+    refused = hear_errors(page)
     with served(site) as address:
         page.goto(f"{address}/compare/index.html")
         stage = page.locator(".dpviz-compare")
@@ -164,7 +161,7 @@ def test_a_slider_that_is_an_animation_has_a_play_button(page: Page, tmp_path: P
     expect(slider).to_have_value("1")
     play.click()
     expect(play).to_have_text("Play")
-    # Longer than a step takes.
+    # Longer than a step of the play.
     page.wait_for_timeout(1500)
     expect(slider).to_have_value("1")
     play.click()
@@ -191,13 +188,12 @@ def numbers_of(picture: Locator) -> list[str]:
 
 def in_a_strict_house(page: Page, address: str) -> list[str]:
     """Open a page with a host's policy that lets only files run, and return the browser's refusals."""
-    refused: list[str] = []
+    refused = hear_errors(page)
 
     def answer(route: Route) -> None:
         given = route.fetch()
         route.fulfill(response=given, headers={**given.headers, "content-security-policy": "script-src 'self'"})
 
-    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
     page.route(address, answer)
     page.goto(address)
     expect(page.locator("html")).to_have_attribute("data-dpviz-state", re.compile("."))
@@ -212,12 +208,10 @@ def walk(page: Page, site: Path, home: str, plan: SitePlan, *, sampled: int = 0)
     which the policy refuses.
     """
     outside: list[str] = []
-    refused: list[str] = []
+    refused = hear_errors(page)
     page.on(
         "request", lambda asked: None if asked.url.startswith((home, "data:", "blob:")) else outside.append(asked.url)
     )
-    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: refused.append(error.message))
     looked_at = plan.pages if sampled > 1 else one_of_each_kind(plan).pages
     for each in plan.pages:
         page.goto(f"{home}/{each.folder}/index.html" if each.folder else f"{home}/index.html")

@@ -2,7 +2,26 @@
 
 import numpy as np
 
-from dpviz.plots.scene import Audience, Axis, Frame, Kind, Layer, Role, Scene, always, rows_at
+from dpviz.plots.scene import (
+    GUIDE,
+    LAW,
+    MEMBERS,
+    PUBLIC,
+    REFUSED,
+    RELEASED,
+    SECRET,
+    SECRET_NOISE,
+    UNRELEASED,
+    Audience,
+    Axis,
+    Frame,
+    Kind,
+    Layer,
+    Role,
+    Scene,
+    always,
+    rows_at,
+)
 
 N_GROUPS = 5
 
@@ -13,6 +32,7 @@ def everything(n: int = 600, n_frames: int = 7, seed: int = 0) -> Scene:
     homes = np.array([[0.22, 0.25], [0.75, 0.3], [0.3, 0.75], [0.72, 0.74], [0.5, 0.5]])
     group = rng.integers(0, N_GROUPS, n)
     points = np.clip(homes[group] + rng.normal(0, 0.06, (n, 2)), 0, 1)
+    everywhere = {"rows": always(n_frames), "isolate": True}
     steps = np.linspace(1, 0, n_frames)[:, None, None]
     exact = homes + steps * rng.normal(0, 0.12, (1, N_GROUPS, 2))
     released = exact + rng.normal(0, 0.03, exact.shape)
@@ -23,65 +43,25 @@ def everything(n: int = 600, n_frames: int = 7, seed: int = 0) -> Scene:
     near = np.linspace(-1, 1, 25)
     bump = np.exp(-3 * (near[:, None] ** 2 + near**2))
     heat = np.broadcast_to((255 * bump).astype(np.uint8), (n_frames, N_GROUPS, 25, 25))
+    cells = {"center": released, "radius": radius * 1.2, "value": heat}
+    circles = {"center": exact, "radius": radius * 0.6}
+    rare = rows_at(n_frames, {n_frames - 1: 0})
+    marks, one = {"isolate": True, "names": names}, np.array([[[0.9, 0.1]]])
+    pairs = np.array([[[0.1, 0.9, 0.3, 0.75], [np.nan] * 4]])
+    make = Layer.from_arrays
     layers = (
-        Layer(
-            "Records",
-            Kind.POINTS,
-            Role.CLUSTER,
-            Audience.CURATOR,
-            {"xy": points[None], "group": group[None].astype(np.uint8)},
-            always(n_frames),
+        make(
+            "Records", Kind.POINTS, MEMBERS, {"xy": points[None], "group": group[None].astype(np.uint8)}, **everywhere
         ),
-        Layer(
-            "What may come out",
-            Kind.HEAT,
-            Role.NOISE,
-            Audience.NOISE,
-            {"center": released, "radius": radius * 1.2, "value": heat},
-            late,
-        ),
-        Layer(
-            "Zones",
-            Kind.CIRCLES,
-            Role.PUBLIC,
-            Audience.PUBLIC,
-            {"center": released, "radius": radius},
-            shown,
-            fill=0.06,
-        ),
-        Layer(
-            "Balls around the means",
-            Kind.CIRCLES,
-            Role.EXACT,
-            Audience.CURATOR,
-            {"center": exact, "radius": radius * 0.6},
-            shown,
-        ),
-        Layer("Path of the centers", Kind.TRAILS, Role.RELEASED, Audience.RELEASED, {"xy": released}, shown),
-        Layer("Noise", Kind.ARROWS, Role.NOISE, Audience.CURATOR, {"tail": exact, "head": released}, late, size=2),
-        Layer(
-            "Pairs",
-            Kind.SEGMENTS,
-            Role.REFERENCE,
-            Audience.PUBLIC,
-            {"ends": np.array([[[0.1, 0.9, 0.3, 0.75], [np.nan] * 4]])},
-            always(n_frames),
-            isolate=False,
-        ),
-        Layer(
-            "True averages", Kind.MARKS, Role.EXACT, Audience.CURATOR, {"xy": exact}, shown, symbol="ring", names=names
-        ),
-        Layer("Released centers", Kind.MARKS, Role.RELEASED, Audience.RELEASED, {"xy": released}, shown, names=names),
-        Layer(
-            "A refused step",
-            Kind.MARKS,
-            Role.VIOLATION,
-            Audience.RELEASED,
-            {"xy": np.array([[[0.9, 0.1]]])},
-            rows_at(n_frames, {n_frames - 1: 0}),
-            symbol="cross",
-            isolate=False,
-        ),
+        make("What may come out", Kind.HEAT, LAW, cells, late, isolate=True),
+        make("Zones", Kind.CIRCLES, PUBLIC, {"center": released, "radius": radius}, shown, isolate=True, fill=0.06),
+        make("Balls around the means", Kind.CIRCLES, SECRET, circles, shown, isolate=True),
+        make("Path of the centers", Kind.TRAILS, RELEASED, released, shown, isolate=True),
+        make("Noise", Kind.ARROWS, SECRET_NOISE, {"tail": exact, "head": released}, late, isolate=True, size=2),
+        make("Pairs", Kind.SEGMENTS, GUIDE, {"ends": pairs}, always(n_frames)),
+        make("True averages", Kind.MARKS, SECRET, exact, shown, symbol="ring", **marks),
+        make("Released centers", Kind.MARKS, RELEASED, released, shown, **marks),
+        make("A refused step", Kind.MARKS, REFUSED, one, rare, symbol="cross"),
     )
     frames = tuple(
         Frame(f"Iteration {i} of {n_frames - 1}", f"The centers have moved {i} times.") for i in range(n_frames)
@@ -105,6 +85,7 @@ def chart(n_frames: int = 7) -> Scene:
     curves = np.stack([np.broadcast_to(x, cost.shape), cost], axis=-1)
     bars = np.array([[[0.1 * i, 0, 0.1 * i + 0.08, 0.05 + 0.03 * i] for i in range(8)]])
     everywhere = always(n_frames)
+    make = Layer.from_arrays
     return Scene(
         title="Cost per iteration",
         alt="Two falling curves.",
@@ -112,35 +93,10 @@ def chart(n_frames: int = 7) -> Scene:
         x=Axis("iteration", "", (0, 1), (0, n_frames - 1)),
         y=Axis("cost", "mm\u00b2", (0, 1.05), (0, 12_000)),
         layers=(
-            Layer("Counts", Kind.BARS, Role.EXACT, Audience.CURATOR, {"rect": bars}, everywhere, fill=0.15),
-            Layer(
-                "Lloyd without noise",
-                Kind.LINES,
-                Role.REFERENCE,
-                Audience.CURATOR,
-                {"xy": curves[None, :1]},
-                everywhere,
-                dash=True,
-                isolate=False,
-            ),
-            Layer(
-                "Released",
-                Kind.LINES,
-                Role.RELEASED,
-                Audience.RELEASED,
-                {"xy": curves[None, 1:]},
-                everywhere,
-                isolate=False,
-            ),
-            Layer(
-                "Now",
-                Kind.CURSOR,
-                Role.PUBLIC,
-                Audience.PUBLIC,
-                {"x": x},
-                np.arange(n_frames, dtype=np.int16),
-                legend=False,
-            ),
+            make("Counts", Kind.BARS, SECRET, {"rect": bars}, everywhere, isolate=True, fill=0.15),
+            make("Lloyd without noise", Kind.LINES, UNRELEASED, curves[None, :1], everywhere, dash=True),
+            make("Released", Kind.LINES, RELEASED, curves[None, 1:], everywhere),
+            make("Now", Kind.CURSOR, PUBLIC, {"x": x}, np.arange(n_frames, dtype=np.int16), isolate=True, legend=False),
         ),
         frames=(Frame(""),) * n_frames,
         equal=False,
@@ -151,34 +107,13 @@ def chart(n_frames: int = 7) -> Scene:
 def hostile() -> Scene:
     """Return a scene in which every text tries to be markup."""
     text = '<img src=x onerror="globalThis.hacked = 1"><b>bold</b><script>globalThis.hacked = 1</script>'
-    marks = Layer(
-        f"Marks {text}",
-        Kind.MARKS,
-        Role.RELEASED,
-        Audience.CURATOR,
-        {"xy": np.full((1, 1, 2), 0.5)},
-        always(1),
-        names=(text,),
-    )
-    points = Layer(
-        f"Points {text}",
-        Kind.POINTS,
-        Role.CLUSTER,
-        Audience.CURATOR,
-        {"xy": np.full((1, 3, 2), 0.25), "group": np.zeros((1, 3), dtype=np.uint8)},
-        always(1),
-    )
+    made = {"audience": Audience.CURATOR, "rows": always(1)}
+    middle = {"xy": np.full((1, 1, 2), 0.5)}
+    marks = Layer(f"Marks {text}", Kind.MARKS, Role.RELEASED, arrays=middle, names=(text,), **made)
+    corner = {"xy": np.full((1, 3, 2), 0.25), "group": np.zeros((1, 3), dtype=np.uint8)}
+    points = Layer(f"Points {text}", Kind.POINTS, Role.CLUSTER, arrays=corner, **made)
     axis = Axis(text, text)
-    return Scene(
-        title=text,
-        alt=text,
-        caption=text,
-        x=axis,
-        y=axis,
-        layers=(marks, points),
-        frames=(Frame(text, text),),
-        group_names=(text,),
-    )
+    return Scene(text, text, text, axis, axis, (marks, points), (Frame(text, text),), group_names=(text,))
 
 
 def tradeoff() -> Scene:
@@ -219,27 +154,15 @@ def filled() -> Scene:
     fine = np.linspace(0, 255, 40 * 40).reshape(1, 1, 40, 40).astype(np.uint8)
     everywhere = always(1)
     shared = {"audience": Audience.RELEASED, "rows": everywhere, "isolate": False}
+    cells = {"rect": np.array([[[0.0, 0, 0.6, 0.8]]]), "value": value}
+    fines = {"rect": np.array([[[0.65, 0, 0.95, 0.3]]]), "value": fine}
+    bars = {"rect": np.array([[[0.65, 0.4, 0.75, 0.7], [0.8, 0.4, 0.9, 0.55]]])}
+    stop = {"xy": np.array([[[0.7, 0.9]]])}
     layers = (
-        Layer(
-            "Counts",
-            Kind.GRID,
-            Role.RELEASED,
-            arrays={"rect": np.array([[[0.0, 0, 0.6, 0.8]]]), "value": value},
-            **shared,
-        ),
-        Layer(
-            "Fine", Kind.GRID, Role.NOISE, arrays={"rect": np.array([[[0.65, 0, 0.95, 0.3]]]), "value": fine}, **shared
-        ),
-        Layer(
-            "Chosen",
-            Kind.BARS,
-            Role.PUBLIC,
-            arrays={"rect": np.array([[[0.65, 0.4, 0.75, 0.7], [0.8, 0.4, 0.9, 0.55]]])},
-            fill=0.3,
-            pick="bars",
-            **shared,
-        ),
-        Layer("Stop", Kind.MARKS, Role.VIOLATION, arrays={"xy": np.array([[[0.7, 0.9]]])}, pick="stop", **shared),
+        Layer("Counts", Kind.GRID, Role.RELEASED, arrays=cells, **shared),
+        Layer("Fine", Kind.GRID, Role.NOISE, arrays=fines, **shared),
+        Layer("Chosen", Kind.BARS, Role.PUBLIC, arrays=bars, fill=0.3, pick="bars", **shared),
+        Layer("Stop", Kind.MARKS, Role.VIOLATION, arrays=stop, pick="stop", **shared),
     )
     return Scene(
         title="Cells",

@@ -198,6 +198,13 @@ def test_garbage_ends_its_line_and_makes_one_line_of_the_log(served, frame):
 
 def test_what_the_server_sends_is_for_pages_of_its_own_and_cookies_behind_tls_for_tls(served):
     port, _ = served
+    for path in ("/", "/convergent_kmeans", "/_stcore/health"):
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS)
+        line.request("GET", path)
+        answer = line.getresponse()
+        assert answer.status == 200
+        assert answer.getheader("X-Content-Type-Options") == "nosniff"
+        assert answer.getheader("X-Frame-Options") in ("SAMEORIGIN", "DENY")
     for proxied in (False, True):
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS)
         line.request("GET", "/_stcore/host-config", headers={"X-Forwarded-Proto": "https"} if proxied else {})
