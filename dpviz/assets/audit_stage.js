@@ -99,7 +99,7 @@ class AuditStage {
     this.root.addEventListener("dpviz:moved", ({ detail: [index, number] }) => this.given.setStateValue("moved", ["epsilon", index, number]));
     const layOut = () => this.layOut();
     watchSizes([this.root, this.axis.root], layOut, signal);
-    watchColors(() => this.paintSoon(), signal);
+    watchColors(this.root, () => this.paintSoon(), signal);
     window.addEventListener("scroll", () => this.stacks.tellBox(), { capture: true, passive: true, signal });
     window.addEventListener("beforeprint", () => this.paint(), { signal });
     document.fonts?.ready.then(layOut);

@@ -97,7 +97,7 @@ class CompareStage {
     this.watcher.observe(this.input);
     const layOut = () => this.layOut();
     watchSizes([this.root, this.tool], layOut, signal); // the chart is lower where the finding's type came late
-    watchColors(layOut, signal);
+    watchColors(this.root, layOut, signal);
     window.addEventListener("scroll", () => this.measure(), { capture: true, passive: true, signal });
   }
 

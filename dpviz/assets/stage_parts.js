@@ -22,8 +22,15 @@ export function watchSizes(elements, layOut, signal) {
   window.addEventListener("resize", layOut, { signal });
 }
 
-/** Draw anew whenever the reader's colors are others. @param {() => void} draw @param {AbortSignal} signal */
-export function watchColors(draw, signal) {
+/** Draw anew whenever the reader's colors, or the page's around a component, are others. The page changes its colors after
+ *  the reader's system, and a transition reports it. @param {Element} root @param {() => void} draw @param {AbortSignal} signal */
+export function watchColors(root, draw, signal) {
+  const around = root.parentNode;
+  const host = around instanceof ShadowRoot ? around.host : around;
+  if (host instanceof HTMLElement) {
+    host.style.transition = "color 1ms";
+    host.addEventListener("transitionend", ({ target }) => { if (target === host) draw(); }, { signal });
+  }
   for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)", "print"]) matchMedia(query).addEventListener("change", draw, { signal });
 }
 
