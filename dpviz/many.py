@@ -5,7 +5,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,8 @@ MOST_COMPARED = 1 << 26
 HERE = "data"
 # Quantiles of the runs.
 BAND = (0.05, 0.95)
+# A method, alone or with fields of its Params.
+OneMethod = MethodLike | tuple[MethodLike, Mapping[str, Any]]
 
 
 def methods() -> "pd.DataFrame":
@@ -121,9 +123,22 @@ class Comparison(Confidential):
         """Return each method's cost at each ε, × the cost without privacy: the median of its runs and the middle 90 %.
 
         `starts` counts the different starts of the runs; it is 0 for a method that draws no start. `failed` counts runs
-        that could not be made; the `status` of their rows is the reason.
+        that could not be made; the `status` of their rows is the reason. `claimed` is the ε that the source claims, and
+        `proved` the ε that is proved, both for one row. `delta` and `neighbors` belong to the proof, or else to the
+        claim. Rows with the same `group` may be compared: they have proofs for the same neighbors.
         """
         made = self.rows[self.rows["status"] == OK]
+        # With bounds from the records, nothing is proved.
+        proved = made["proved_epsilon"].notna() & self.bounds_public
+        neighbors = made["proved_adjacency"].where(proved, made["published_adjacency"])
+        group = neighbors.mask(made["proved_per_distance"].fillna(value=False), "per distance")
+        made = made.assign(
+            claimed=made["published_epsilon"],
+            proved=made["proved_epsilon"].where(proved),
+            delta=made["proved_delta"].where(proved, made["published_delta"]),
+            neighbors=neighbors,
+            group=group.where(proved, "not proved"),
+        )
         groups = made.groupby(["method", "epsilon"], sort=False)
         by = groups["inertia_ratio"]
         parts = {"cost": by.median(), "low": by.quantile(BAND[0]), "high": by.quantile(BAND[1])}
@@ -131,7 +146,9 @@ class Comparison(Confidential):
         every = self.rows.groupby(["method", "epsilon"], sort=False).size()
         table = every.to_frame("failed").join([each.rename(name) for name, each in parts.items()])
         table["failed"] -= table["runs"].fillna(0)
-        return table[[*parts, "failed"]].reset_index()
+        table = table.join([*(groups[name].max() for name in ("claimed", "proved", "delta"))])
+        table = table.join([groups[name].first() for name in ("neighbors", "group")])
+        return table[[*parts, "failed", "claimed", "proved", "delta", "neighbors", "group"]].reset_index()
 
     def figure(self, width: str = "6.5in", *, font_size: float = 8.0, neighbors: str = "add_remove") -> Figure:
         """Return cost against ε as a figure for a paper; proofs for other neighbors than `neighbors` are marked so.
@@ -154,7 +171,7 @@ class Comparison(Confidential):
 
 
 def compare(
-    methods: Sequence[MethodLike],
+    methods: OneMethod | Iterable[OneMethod],
     data: "Dataset | pd.DataFrame | FloatArray | str | Path",
     /,
     *,
@@ -171,7 +188,9 @@ def compare(
     Parameters
     ----------
     methods
-        The methods, as `dpviz.run` takes them.
+        The methods, as `dpviz.run` takes them, alone or as pairs with fields: `("dpm", {"n_levels": 5})`. A function
+        may return an array of centers, for which nothing is claimed. An estimator's parameters `epsilon`, `n_clusters`,
+        `bounds` and `random_state` are set for each run.
     data
         The records, as `dpviz.run` takes them.
     bounds
@@ -199,7 +218,7 @@ def compare(
     Raises
     ------
     ValueError
-        As in `dpviz.run`.
+        As in `dpviz.run`; also if two methods are the same, or if no run of your own method succeeds.
 
     Examples
     --------
@@ -210,18 +229,37 @@ def compare(
     if chunks is not None:
         raise ValueError("data were chunks, but a comparison measures costs on records in memory. Give a sample.")
     dataset = with_rows(dataset, rows_per_person)
-    found = [find(each) for each in ([methods] if isinstance(methods, str | Path) else methods)]
-    with beside(found) as own:
+    is_pair = isinstance(methods, tuple) and len(methods) == 2 and isinstance(methods[1], Mapping)
+    is_one = is_pair or isinstance(methods, str) or not isinstance(methods, Iterable)
+    listed: Any = [methods] if is_one else methods
+    pairs = (each if isinstance(each, tuple) else (each, {}) for each in listed)
+    found = [(find(method), fields) for method, fields in pairs]
+    with beside([method for method, _ in found]) as own:
         if own and jobs != 1:
             raise ValueError(f"jobs was {jobs}, but other processes do not know {', '.join(own)}. Use jobs=1.")
         grid = {
             "epsilon": [epsilon] if isinstance(epsilon, int | float) else [*epsilon],
             "data": [{"name": HERE, "records": dataset, "k": n_clusters}],
-            "methods": [each.name for each in found],
+            "methods": [{"name": method.name, **fields} for method, fields in found],
         }
-        made = run_sweep(expand_grid(grid, seeds if isinstance(seeds, int | Mapping) else [*seeds]), jobs=jobs)
-    rows = _state_rows(referenced({"": made})[""], {HERE: dataset.rows_per_person})
-    titles, is_public = {each.name: each.title for each in found}, not dataset.bounds_from_data
+        trials = expand_grid(grid, seeds if isinstance(seeds, int | Mapping) else [*seeds])
+        made = referenced({"": run_sweep(trials, jobs=jobs)})[""]
+    given = {name for _, fields in found for name in fields}
+    titles: dict[str, str] = {}
+    rows: list[Row] = []
+    for trial, row in zip(trials, made, strict=True):
+        chosen = ", ".join(f"{name} = {value}" for name, value in trial.fields if name in given)
+        label, title = trial.method, next(method.title for method, _ in found if method.name == trial.method)
+        if chosen:
+            label, title = f"{label} ({chosen})", f"{title} ({chosen})"
+        titles[label] = title
+        rows.append({**row, "method": label})
+    for name in own:
+        reasons = {row["status"] for row, trial in zip(rows, trials, strict=True) if trial.method == name}
+        if OK not in reasons:
+            raise ValueError(f"No run of {name} succeeded. {reasons.pop()}")
+    rows = _state_rows(rows, {HERE: dataset.rows_per_person})
+    is_public = not dataset.bounds_from_data
     about = titles, is_public, dataset.feature_names, notices_of(dataset), max(dataset.rows_per_person, 1)
     return Comparison(build_table(rows), *about)
 

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import binom
+from sklearn.cluster import KMeans
 
 import dpviz
 from dpviz import __main__ as command
@@ -94,7 +95,7 @@ def test_the_package_lists_itself_and_loads_nothing_before_it_is_asked(tmp_path)
 def test_the_tasks_run_without_the_app_s_packages(tmp_path):
     done = python(BLOCKED + TASKS, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["(2, 8)", "1", "['rows.jsonl']", "2.0 ComposedDpEvent <svg True"]
+    assert done.stdout.splitlines() == ["(2, 13)", "1", "['rows.jsonl']", "2.0 ComposedDpEvent <svg True"]
     assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
 
@@ -214,6 +215,44 @@ def test_a_mistake_is_answered_with_what_was_given_and_the_way_out(mistake):
     ask, answer = MISTAKES[mistake]
     with pytest.raises((ValueError, TypeError, AttributeError), match=answer):
         ask()
+
+
+def test_compare_accepts_what_people_have_and_states_what_is_comparable():
+    data = load("blobs", n=300, seed=1)
+    bounds = (tuple(data.box.low), tuple(data.box.high))
+
+    def corners(points, box, params, rng):  # noqa: ARG001 (the signature of every method)
+        return [box.low, box.high]
+
+    listed = [KMeans(3), DPLloyd(bounds=bounds), corners, ("dpm", {"n_levels": 5}), "dpm"]
+    found = dpviz.compare(listed, data, epsilon=1, n_clusters=3, seeds=2)
+    table = found.table().set_index("method")
+    assert list(table.index) == ["KMeans", "DPLloyd", "corners", "dpm (n_levels = 5)", "dpm"]
+    assert not table["failed"].any()
+    assert found.rows.groupby("method")["k_found"].max()["KMeans"] == 3
+    assert table["cost"].notna().all()
+    assert table["group"].tolist() == ["not proved", "add_remove", "not proved", "add_remove", "add_remove"]
+    assert table["proved"].fillna(0).tolist() == [0, 1, 0, 1, 1]
+    assert (table["delta"].fillna(0) > 0).tolist() == [False, False, False, True, True]
+    assert "DPM (n_levels = 5)" in found.figure().svg
+    alone = dpviz.compare(("dpm", {"n_levels": 5}), data, epsilon=1, n_clusters=3, seeds=2)
+    assert (
+        alone.rows["inertia"].tolist() == found.rows[found.rows["method"] == "dpm (n_levels = 5)"]["inertia"].tolist()
+    )
+    assert dpviz.run(KMeans(3), data, seed=1).release.centers.shape == (5, 2)
+    with pytest.raises(ValueError, match="Give the run a seed"):
+        dpviz.run(KMeans(3), data)
+    unsafe = dpviz.compare("dplloyd", data.points, bounds=data.box, epsilon=1, seeds=1)
+    assert replace(unsafe, bounds_public=False).table()["group"].tolist() == ["not proved"]
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 3)), np.zeros(2), [[0.0, np.nan]], "centers"])
+def test_compare_rejects_centers_of_a_wrong_shape(wrong):
+    def wrong_fit(points, box, params, rng):  # noqa: ARG001 (the signature of every method)
+        return wrong
+
+    with pytest.raises(ValueError, match=r"No run of wrong_fit succeeded.*centers"):
+        dpviz.compare([wrong_fit, "dplloyd"], BLOBS, epsilon=1, seeds=2)
 
 
 def order_interval(costs: np.ndarray, error: float = 1e-4) -> tuple[float, float]:

@@ -142,8 +142,9 @@ def find(method: MethodLike) -> AnyAlgorithm:
     """Return the method that is meant.
 
     That is a name of `ALGORITHMS`, a title or the name of an estimator in letters of any size; an entry of a catalogue;
-    a module, a function `fit(points, box, params, rng)`, or the path of a Python file with one. Raises ValueError for a
-    name that is not there: it lists all and the nearest, and says what is wrong with the methods of other packages.
+    a module, a function `fit(points, box, params, rng)` that returns a Result or an array of centers, or the path of a
+    Python file with one; or an estimator of scikit-learn's kind. Raises ValueError for a name that is not there: it
+    lists all and the nearest, and says what is wrong with the methods of other packages.
     """
     if isinstance(method, Algorithm):
         return method
@@ -162,13 +163,16 @@ def find(method: MethodLike) -> AnyAlgorithm:
         found = own.load(Path(method), {**ALGORITHMS})
     elif isinstance(method, ModuleType):
         found = own.method_of(method.__name__.rpartition(".")[2], vars(method), Path(str(method.__file__)))
+    elif callable(getattr(method, "get_params", None)) and not isinstance(method, type):
+        found = own.method_of_estimator(method)
     elif callable(method):
         code = getattr(method, "__code__", None)
         place = Path(getattr(code, "co_filename", "the function"))
         found = own.method_of(getattr(method, "__name__", "own"), {"fit": method}, place)
     else:
         raise TypeError(
-            f"method must be a name, a file, a module or a function, before data, got a {type(method).__name__}."
+            f"method must be a name, a file, a module, a function or an estimator, before data, "
+            f"got a {type(method).__name__}."
         )
     return replace(found, fit=_ChargedFit(found.fit))
 

@@ -24,6 +24,7 @@ from dpviz.core import (
     Box,
     CentersRelease,
     Entry,
+    Guarantee,
     Points,
     Release,
     Result,
@@ -34,6 +35,7 @@ from dpviz.core import (
     knob,
     knobs,
 )
+from dpviz.mechanisms import SecretGenerator
 from dpviz.stories.centers import CentersRun
 from dpviz.stories.method import AnyMethod, Method, RunClass
 from dpviz.stories.run import Run
@@ -138,6 +140,37 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
     )
 
 
+def method_of_estimator(estimator: Any) -> AnyMethod:
+    """Return the record of an estimator of scikit-learn's kind. Its `guarantee_`, if it has one, is the guarantee.
+
+    Each run fits a clone, whose parameters `epsilon`, `n_clusters`, `bounds` and `random_state` are set if it has them.
+    """
+    name = type(estimator).__name__
+
+    def fit(points: Points, box: Box, params: Any, rng: np.random.Generator) -> Any:
+        from sklearn.base import clone  # type: ignore[import-untyped]  # it ships no types
+
+        # An estimator draws its own noise, from a seed, so the noise is not secret.
+        if isinstance(rng, SecretGenerator):
+            raise ValueError("random_state must be a seed. Give the run a seed, or call the estimator's fit.")
+        fresh = clone(estimator)
+        given = {
+            "epsilon": params.epsilon,
+            "n_clusters": params.n_clusters,
+            "bounds": (tuple(box.low.tolist()), tuple(box.high.tolist())),
+            "random_state": int(rng.integers(2**31)),
+        }
+        fresh.set_params(**{key: value for key, value in given.items() if key in fresh.get_params(deep=False)})
+        # The records are read-only, and some estimators write to theirs.
+        fresh.fit(points.copy())
+        guarantee = getattr(fresh, "guarantee_", None)
+        if guarantee is None:
+            return fresh.cluster_centers_
+        return Result(fresh.release_, (), (), guarantee)
+
+    return method_of(name, {"fit": fit, "TITLE": name}, Path(name))
+
+
 def error_words(path: Path, error: BaseException) -> str:
     """Describe the place of an error in a file, and the error: "my_method.py, line 7: NameError: ..."."""
     frames, own = traceback.extract_tb(error.__traceback__), path.resolve()
@@ -156,10 +189,14 @@ def _fit(fit: Callable[..., Any], path: Path) -> Callable[..., Result[Any, Any]]
         records = frozen(as_points(points, n_features=box.d).view())
         check_params(params)
         result = _worded(fit, path)(records, box, params, rng=rng)
+        # Centers alone: nothing is claimed.
+        if isinstance(result, np.ndarray | list):
+            result = Result(CentersRelease(np.asarray(result)), (), (), Guarantee(None, None))
         if not isinstance(result, Result) or not isinstance(result.release, Release):
             kind = type(result.release if isinstance(result, Result) else result).__name__
             raise OwnMethodError(
-                f"{path.name}: fit must be {SIGNATURE} and return a Result with a Release, got a {kind}."
+                f"{path.name}: fit must be {SIGNATURE} and return a Result with a Release, or an array of centers "
+                f"(k, {box.d}), got a {kind}."
             )
         release = result.release
         if isinstance(release, CentersRelease):
