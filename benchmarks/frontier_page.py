@@ -38,10 +38,11 @@ with no data at all:
 docs/frontier.md
 
 Cost is the sum of squared distances to the nearest center, divided by the cost of scikit-learn's k-means without \
-privacy with the same k. Figures are medians of {seeds} runs, then geometric means over sets. k is public: the number \
-of classes, or a number chosen before. The box is the range of the records, which is not private. For real data, the \
-box comes from a different source, and a wider box costs more. If a method releases more than k centers, we merge \
-them to k before we measure. Python {python}, NumPy {numpy}, scikit-learn {scikit_learn}, one thread.
+privacy with the same k. Figures are medians of {seeds} runs, each with its own start and noise, then geometric \
+means over sets. k is public: the number of classes, or a number chosen before. The box is the range of the records, \
+which is not private. For real data, the box comes from a different source, and a wider box costs more. If a method \
+releases more than k centers, we merge them to k before we measure. Python {python}, NumPy {numpy}, scikit-learn \
+{scikit_learn}, one thread.
 
 We chose some constants of our methods on half of these sets and checked them on the other half. We chose EUGkM's \
 cells and DPM's division of the budget among features on all of these sets. The constants of other packages were not \

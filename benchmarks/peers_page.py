@@ -13,7 +13,7 @@ Alternatives to dpviz, on the same records, with the same ε, number of clusters
     {command}
 
 ε = {epsilon:g}, with {seeds} runs of each peer on one thread. Python {python}, NumPy {numpy}, scikit-learn \
-{scikit_learn}, {cores} cores. Figures are medians over runs.
+{scikit_learn}, {cores} cores. Figures are medians over runs, each with its own start and noise.
 """
 COSTS = """
 ## Cost
