@@ -25,7 +25,7 @@ ROWS = np.random.default_rng(8).random((60, 2)).round(3) * [80.0, 9000.0] + [10.
 ADDED = np.vstack([ROWS, [[11.5, 600.0]]])
 REPLACED = np.vstack([ROWS[:-1], [[11.5, 600.0]]])
 FEWER = np.random.default_rng(9).random((44, 2))
-# Pages without records. Home, which the app alone draws, has nothing from a file but its name.
+# Pages without records. Home, which the app alone draws, shows only the name of a file.
 BESIDE = [name for name in FILES if name not in (*LINKED, "home")]
 BOUNDS = {"age from": (0.0, 100.0), "income from": (0.0, 10_000.0)}
 
