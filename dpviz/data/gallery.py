@@ -49,22 +49,24 @@ class _Entry:
         knobs: Sequence[Sequence[Any]] = (),
     ) -> "_Entry":
         """Return an entry of `gallery.toml`: a real set if it has `n_records`, else a synthetic one."""
-        made = []
+        all_knobs = []
         for knob, *rest in knobs:
             # A default alone; what is shared has the rest.
             if len(rest) == 1:
                 kind, *texts = _WRITTEN["shared"][knob]
                 rest = [kind, *rest, *texts]
-            made.append(Knob(knob, *rest))
+            all_knobs.append(Knob(knob, *rest))
         if n_records is None:
-            return cls(SizeLimits(0, default, synthetic.MAX_RECORDS), getattr(synthetic, name), tuple(made), n_groups)
+            return cls(
+                SizeLimits(0, default, synthetic.MAX_RECORDS), getattr(synthetic, name), tuple(all_knobs), n_groups
+            )
         make = getattr(bundled, name)
 
         def sample(n: int, *, rng: np.random.Generator, n_projected: int = 0, projection_seed: int = 0) -> Dataset:
             records = subsample(make(), n, rng=rng)
             return records.projected(n_projected, seed=projection_seed) if n_projected else records
 
-        return cls(SizeLimits(0, n_records, n_records), sample, tuple(made), n_groups)
+        return cls(SizeLimits(0, n_records, n_records), sample, tuple(all_knobs), n_groups)
 
 
 _WRITTEN = tomllib.loads(text("gallery.toml"))

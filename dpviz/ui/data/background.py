@@ -40,15 +40,15 @@ class Background:
 class _Session:
     """The session's background, and its field."""
 
-    kept: Background | None = None
+    background: Background | None = None
     # Id of the last file, and why it was refused.
-    read: str = ""
+    file_id: str = ""
     refused: str = ""
     n_fields: int = 0
 
     def forget(self) -> None:
         """Forget the background. A new field is empty."""
-        self.kept, self.read, self.refused = None, "", ""
+        self.background, self.file_id, self.refused = None, "", ""
 
 
 _session = state.session_value("dpviz:background", _Session)
@@ -56,7 +56,7 @@ _session = state.session_value("dpviz:background", _Session)
 
 def below(dataset: Dataset) -> Dataset:
     """Return the data set with the session's background, if its map and its bounds are public."""
-    current = _session().kept
+    current = _session().background
     place = dataset.place if dataset.scale is None else dataset.scale.place
     if current is None or place is None or dataset.projection is not None or dataset.bounds_from_data:
         return dataset
@@ -67,9 +67,9 @@ def below(dataset: Dataset) -> Dataset:
 def draw_background(*, from_data: bool, public: bool) -> None:
     """Draw the field for the background's file, or a description of the kept background and a way to remove it."""
     session = _session()
-    if session.kept is not None:
+    if session.background is not None:
         words, forget = st.columns([3, 1], vertical_alignment="center")
-        words.caption("A background is kept." if public else f"Background: **{state.plain(session.kept.name)}**")
+        words.caption("A background is kept." if public else f"Background: **{state.plain(session.background.name)}**")
         forget.button("Remove it", on_click=session.forget, width="stretch", key="background:remove")
         if from_data:
             st.caption(NEEDS_BOUNDS)
@@ -77,12 +77,12 @@ def draw_background(*, from_data: bool, public: bool) -> None:
     # Every file gets a new, empty field, because an old field would offer a file that was removed.
     key = f"background:{session.n_fields}"
     uploaded = st.file_uploader("Background (optional)", type=["geojson", "json", "gz"], help=HELP, key=key)
-    if uploaded is not None and session.read != uploaded.file_id:
-        session.read, session.refused = uploaded.file_id, ""
+    if uploaded is not None and session.file_id != uploaded.file_id:
+        session.file_id, session.refused = uploaded.file_id, ""
         uploads.arrived(uploaded.file_id)
         try:
             with st.spinner("Reading the background"):
-                session.kept = Background(uploaded.name, frozen(read_outlines(uploaded)))
+                session.background = Background(uploaded.name, frozen(read_outlines(uploaded)))
         except TableError as error:
             session.refused = str(error)
         else:
