@@ -13,7 +13,7 @@ from dpviz.data.transforms import sample_mask
 from dpviz.ui import runs
 from dpviz.ui.data import picker
 from dpviz.ui.data.upload import HELD
-from dpviz.ui.release_ledger import NOTHING
+from dpviz.ui.release_ledger import UNHEARD
 from tests.data.made import number_row, parquet, text_row, workbook
 from tests.pages.conftest import FIRST, LAPLACE, PAGES, TARGET, release, typed, unit_bounds
 
@@ -308,7 +308,7 @@ def test_an_own_background_lies_under_the_map_for_everyone_and_is_no_part_of_any
     assert drawn[0]["audience"] == "public"
     assert drawn[0]["arrays"]["xy"]["shape"][2] > 3
     assert page.query == query
-    assert NOTHING in page.captions, "it makes no release"
+    assert UNHEARD in page.captions, "it makes no release"
     assert "coast.geojson" in "".join(page.captions)
     assert [each["name"] for each in page.press("Remove it").packed()["picture"][1]["layers"]] == names
     assert "no lines" in page.give(b"{}", "x.json", **background).said
