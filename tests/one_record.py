@@ -5,33 +5,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from dpviz import core
 from dpviz import methods as algorithms
 from dpviz.baselines import em_mc, lsh_splits, privgene, source_target_rivals
-from dpviz.core import (
-    Ball,
-    Box,
-    projections,
-    public_axes,
-    squared_distances,
-    squared_norms,
-    unit_projected,
-    unit_records,
-)
+from dpviz.core import Box, projections, public_axes, squared_distances, squared_norms, unit_projected, unit_records
 from dpviz.data import Choices, Dataset, read_table
 from dpviz.methods.dpm.algorithm import records as _dpm_records
 from dpviz.methods.morse.algorithm import cubes as _morse_cubes
 from dpviz.methods.nd_laplace import algorithm as local
 from dpviz.methods.source_target.algorithm import averages as _stc_averages
-from dpviz.solvers import (
-    Mixture,
-    assign,
-    features,
-    hard_moments,
-    lloyd_in_blocks,
-    nearest_among,
-    noisy_lloyd,
-    records,
-)
+from dpviz.solvers import Mixture, assign, features, hard_moments, lloyd_in_blocks, nearest_among, noisy_lloyd, records
 from dpviz.solvers.grids import grid_of
 from dpviz.solvers.lloyd import linear_scores
 from dpviz.solvers.moments import responsibilities, score_slopes
@@ -127,7 +110,7 @@ def targets(unit):
 
 def used(unit):
     d = unit.shape[1]
-    return _stc_averages.used_records(3.0 * unit - 1.0, box_of(d), Ball(np.full(d, 0.4), 0.6)).nonprivate_unit
+    return _stc_averages.used_records(3.0 * unit - 1.0, box_of(d), core.Ball(np.full(d, 0.4), 0.6)).nonprivate_unit
 
 
 def halves(unit):

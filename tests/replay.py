@@ -34,15 +34,8 @@ CHOICE = mechanisms.exponential
 ADDED_LATER = (mechanisms.nd_laplace_noise,)  # it is given no record, and its noise is added to records
 OF_ANY_LENGTH = (plan._dp_percentile,)
 # A run of each method, long enough to come to borders that it has drawn itself.
-LONGER = {
-    "n_clusters": 5,
-    "n_components": 6,
-    "n_iterations": 3,
-    "n_levels": 3,
-    "max_depth": 4,
-    "n_scales": 2,
-    "epsilon": 30.0,
-}
+LONGER = {"n_clusters": 5, "n_components": 6, "max_depth": 4, "n_scales": 2, "epsilon": 30.0}
+LONGER |= dict.fromkeys(("n_iterations", "n_levels"), 3)
 
 
 class RefusedError(AssertionError):

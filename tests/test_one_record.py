@@ -42,13 +42,8 @@ FEW = (2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 128, 129)
 MORE = (511, 512, 513, 514, 1024, 1025, 2047, 2048, 2049, 4097)
 MANY = (15_999, 16_000, 16_001, 16_385, 32_768, 32_769, 40_001, 65_536, 65_537)
 PLACE = np.array([0.5492964540159488, 0.7296474498157])  # between two of the 20 packed centers of seed 0
-LLOYDS = {
-    "blum": blum,
-    "dplloyd": dplloyd,
-    "dwork": dwork,
-    "fastlloyd": fastlloyd,
-    "convergent_kmeans": convergent_kmeans,
-}
+LLOYDS = {"blum": blum, "dplloyd": dplloyd, "dwork": dwork, "fastlloyd": fastlloyd}
+LLOYDS["convergent_kmeans"] = convergent_kmeans
 
 
 def depends_on_others(decide, unit):

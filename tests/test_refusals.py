@@ -45,10 +45,7 @@ REFUSED = {
     "batch": (lambda _: epsilon_lower_bound(Batch(few_rows), ZEROS, ZEROS[:1], n_runs=40, rng=RNG), "got (1, 2)"),
     "runs": (lambda _: dpviz.audit("dplloyd", runs=19), "runs must be at least 20, got 19."),
     "empty folder": (lambda folder: ParquetChunks(folder), "had no file whose name ends in .parquet"),
-    "no column": (
-        lambda to: ParquetChunks(parquet(to, x=[0.1]), []),
-        "No column was named, but at least one is needed.",
-    ),
+    "no column": (lambda to: ParquetChunks(parquet(to, x=[0.1]), []), "No column was named, but at least one"),
     "more records": (lambda _: subsample(load("blobs", n=50), 51, rng=RNG), "n was 51, but there are 50 records."),
     "box of the data": (
         lambda folder: of_parquet(folder, dpviz.estimators.DPM(bounds="data").fit),

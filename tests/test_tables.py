@@ -91,10 +91,7 @@ BAD = {
     "a cell that is a list": (json.dumps(with_table(rows=[{"set": "a", "measured": [1]}])), "cell 'measured'"),
     "a cell that is a truth": (json.dumps(with_table(rows=[{"set": "a", "measured": True}])), "cell 'measured'"),
     "no columns": (json.dumps(with_table(columns=[], rows=[])), "at least one"),
-    "a column twice": (
-        json.dumps(with_table(columns=[small()["tables"][0]["columns"][0]] * 2)),
-        "each with its own key",
-    ),
+    "a column twice": (json.dumps(with_table(columns=[small()["tables"][0]["columns"][0]] * 2)), "with its own key"),
     "a note that is a number": (json.dumps(with_table(notes=[1])), "a note of table 't' must be str, got int"),
     "a table twice": (json.dumps(small(tables=small()["tables"] * 2)), "different ids"),
 }

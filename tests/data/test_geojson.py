@@ -52,10 +52,7 @@ POLYGON = {"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [[[
     ("data", "words"),
     [
         (b'{"a": 1}', "GeoJSON with points"),
-        *(
-            (each, "JSON, but not a")
-            for each in (b'[{"lat": 1}]', b'[\n {\n "a": 1\n}\n]', b"[1, 2]", b"[\n]", b"[[1]]")
-        ),
+        *((each, "JSON, but not a") for each in (b'[{"lat": 1}]', b'[\n {"a": 1\n}\n]', b"[1, 2]", b"[\n]", b"[[1]]")),
         (b"[ {", "JSON but was damaged"),
         (b'{"lat": 48.1}\n{"lat": 48.2}\n', "JSON lines"),
         (collection(), "without a feature"),
@@ -160,15 +157,8 @@ def test_lines_and_borders_of_areas_are_a_background(kind, coordinates, expected
 def test_odd_shapes_and_packed_files_are_a_background():
     data = background(shape("MultiPolygon", [[RING], [RING[:3], RING]]))
     assert split(read_outlines(io.BytesIO(gzip.compress(data)))) == split(outlines_of(data)) == [RING, RING[:3], RING]
-    shapes = [
-        None,
-        {},
-        shape("Polygon", []),
-        shape("Polygon", [[]]),
-        shape("LineString", [RING[0]]),
-        shape("Polygon", 5),
-    ]
-    assert split(outlines_of(background(*shapes, shape("LineString", RING)))) == [RING]
+    odd = [None, {}, shape("Polygon", []), shape("Polygon", [[]]), shape("LineString", RING[:1]), shape("Polygon", 5)]
+    assert split(outlines_of(background(*odd, shape("LineString", RING)))) == [RING]
 
 
 def deep(levels):

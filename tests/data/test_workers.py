@@ -29,6 +29,7 @@ N, D = 3 * BLOCK_ROWS + 4321, 2
 # Rows per file: no block ends where a file ends.
 FILES = (70_001, 3 * BLOCK_ROWS - 70_000, 4320)
 BOX = Box.cube(-1.0, 2.0, D)
+TARGETS = np.random.default_rng(8).random((40, D))
 CASES = {
     "dplloyd": (baselines.dplloyd, {"n_clusters": 4, "n_iterations": 2, "start": "private"}),
     "blum": (baselines.blum, {"n_clusters": 4, "n_iterations": 2}),
@@ -39,10 +40,7 @@ CASES = {
     "convergent_kmeans, private start": (methods.convergent_kmeans, {"n_clusters": 4, "start": "private"}),
     "dpmog_hard": (methods.morse, {"n_components": 3, "n_iterations": 2}),
     "dpmog": (methods.morse, {"n_components": 3, "n_iterations": 2, "base": "dpmog"}),
-    "nna": (
-        methods.source_target,
-        {"targets": np.random.default_rng(8).random((40, D)), "epsilon": 1.0, "n_centers": 3},
-    ),
+    "nna": (methods.source_target, {"targets": TARGETS, "epsilon": 1.0, "n_centers": 3}),
 }
 
 

@@ -108,9 +108,5 @@ def test_comments_of_fields_are_in_the_reference(site):
         find_comment_above(["y = 1", "    # Radius of the", "    # ball, in data units"])
         == "Radius of the ball, in data units."
     )
-    assert (
-        find_comment_above(["# ---- Sizes -----"])
-        == find_comment_above(["# Above y", "y = 1"])
-        == find_comment_above([])
-        == ""
-    )
+    for lines in (["# ---- Sizes -----"], ["# Above y", "y = 1"], []):
+        assert find_comment_above(lines) == ""

@@ -21,6 +21,7 @@ from dpviz.ui.asking import Answers
 from tests.pages.conftest import at_once
 
 FEW = {"n": "200", "compare_runs": "10", **{f"with_{key}": "0" for key in ENTRIES}}
+CENTERS = ("dplloyd", "eugkm", "convergent_kmeans", "dpm", "dpm_published")
 SU = {**FEW, "with_dplloyd": "1", "with_dpm_published": "1"}
 
 
@@ -136,9 +137,7 @@ def test_a_click_chooses_a_run_that_can_be_pinned(open_page, monkeypatch):
     assert page.query["pinned"] == "dplloyd"
 
 
-@pytest.mark.parametrize(
-    "key", ["dplloyd", "eugkm", "convergent_kmeans", "dpm", "dpm_published", "morse", "nd_laplace"]
-)
+@pytest.mark.parametrize("key", [*CENTERS, "morse", "nd_laplace"])
 def test_the_page_of_a_run_makes_the_same_run(open_page, key):
     """Every page must take each parameter of the link, and make the release that the row was measured on."""
     data = load("blobs", n=200)
@@ -154,7 +153,7 @@ def test_the_page_of_a_run_makes_the_same_run(open_page, key):
     for name, value in query.items():
         if name in page.query:
             assert page.query[name] == value
-    if key in ("dplloyd", "eugkm", "convergent_kmeans", "dpm", "dpm_published"):
+    if key in CENTERS:
         _, header, packed = page.packed()["picture"]
         (layer,) = [each for each in header["layers"] if each["name"] in ("released center", "released average")]
         place = layer["arrays"]["xy"]

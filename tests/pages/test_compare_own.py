@@ -130,13 +130,8 @@ def test_what_to_begin_with_may_follow_from_released_counts(open_page):
 @pytest.mark.usefixtures("known")
 def test_the_link_is_written_whoever_looks_and_where_nothing_is_compared(open_page):
     page = open_page("compare", **SU, n="200", audience="public", compare_grid="many")
-    found = address(page)
-    assert (found["audience"], found["compare_grid"], found["n"], found["with_dplloyd"]) == (
-        "public",
-        "many",
-        "200",
-        "1",
-    )
+    found = {"audience": "public", "compare_grid": "many", "n": "200", "with_dplloyd": "1"}
+    assert found.items() <= address(page).items()
     page.look("curator")
     assert (address(page)["audience"], address(page)["compare_grid"]) == ("curator", "many")
     nothing = open_page("compare", **FEW, n="200")

@@ -34,14 +34,10 @@ LINKS = {
     "upload": {"data": "upload:"},
     "upload, public": {"data": "upload:", "audience": "public"},
 }
+NO_METHODS = {f"with_{key}": "0" for key in ENTRIES}
 QUICK = {
     "audit": {"audit_runs": "200", "neighbors": "own"},
-    "compare": {
-        "compare_runs": "10",
-        **{f"with_{key}": "0" for key in ENTRIES},
-        "with_dplloyd": "1",
-        "compare_at": "0.3",
-    },
+    "compare": {"compare_runs": "10", **NO_METHODS, "with_dplloyd": "1", "compare_at": "0.3"},
 }
 
 SCRIPTED = {

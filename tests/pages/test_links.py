@@ -235,11 +235,7 @@ def test_an_old_link_opens_the_nearest_place_and_explains_it(open_page, paramete
     [
         (FIRST, {"mode": "su"}, {"mode": "dplloyd"}),
         ("compare", {"with_su": "1", "pinned": "convergent"}, {"with_dplloyd": "1", "pinned": "convergent_kmeans"}),
-        (
-            "audit",
-            {"audited": "su", "audited_mode": "su:borders"},
-            {"audited": "dplloyd", "audited_mode": "dplloyd:borders"},
-        ),
+        ("audit", *({"audited": n, "audited_mode": f"{n}:borders"} for n in ("su", "dplloyd"))),
     ],
 )
 def test_an_old_link_opens_the_method_by_its_new_name(open_page, name, former, today):

@@ -9,13 +9,8 @@ from dpviz.plots.scene import read_header
 from dpviz.tools.many_runs import runs as outcome_tasks
 from tests.pages.conftest import FIRST, LAPLACE, PAGES, at_once
 
-TABS = {
-    FIRST: {"tab": "runs"},
-    "dpm": {"tab": "many"},
-    "morse": {"below": "runs"},
-    LAPLACE: {"under": "runs"},
-    "source_target": {"below": "runs"},
-}
+TABS = {FIRST: {"tab": "runs"}, "dpm": {"tab": "many"}, LAPLACE: {"under": "runs"}}
+TABS |= {name: {"below": "runs"} for name in ("morse", "source_target")}
 SMALL = {"n": "200"}
 
 

@@ -17,20 +17,8 @@ from dpviz.methods.source_target.page import KNOBS as SOURCE_TARGET_KNOBS
 from dpviz.navigation import ACROSS, HOME
 from dpviz.stories.center_facts import AS_GOOD
 from dpviz.ui import controls, runs, show, state
-from tests.pages.conftest import (
-    DPM,
-    FILES,
-    FIRST,
-    LAPLACE,
-    MODE_KNOBS,
-    MORSE,
-    PAGES,
-    ROOT,
-    SOME_KIND,
-    SOME_KNOB,
-    TARGET,
-    modes_of,
-)
+from tests.numeric import ROOT
+from tests.pages.conftest import DPM, FIRST, LAPLACE, MODE_KNOBS, MORSE, PAGES, SOME_KIND, SOME_KNOB, TARGET, modes_of
 
 FEW = 300  # records
 SHOWN = ("html", "caption", "markdown", "bidi_component", "imgs", "warning", "info", "error", "arrow_data_frame")
@@ -81,7 +69,7 @@ def impossible(name, knob, text):
 
 def test_every_algorithm_has_a_story_and_a_page():
     assert set(PAGES) == set(CATALOGUE)
-    assert set(FILES) == {*PAGES, *ACROSS, HOME}
+    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == {*PAGES, *ACROSS, HOME}
 
 
 def test_the_entrance_leads_to_the_first_page_and_keeps_the_link():
@@ -141,19 +129,10 @@ def test_every_end_of_every_knob_has_a_picture(open_page, name, mode, knob, text
 # Modes of a page share nearly all widgets: one of each, both beside each other, and one baseline are enough, and links
 # have every end of every knob in every mode.
 MOVED = [*((name, modes_of(name)[0]) for name in PAGES), (FIRST, {"mode": "both"}), (FIRST, {"mode": min(FAMILY)})]
+OTHERS = [each for each in [*MODES, *((FIRST, {"mode": mode}) for mode in FAMILY)] if each not in MOVED]
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [
-        *MOVED,
-        *(
-            pytest.param(*each, marks=pytest.mark.slow)
-            for each in [*MODES, *((FIRST, {"mode": mode}) for mode in FAMILY)]
-            if each not in MOVED
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "mode"), [*MOVED, *(pytest.param(*each, marks=pytest.mark.slow) for each in OTHERS)])
 def test_every_widget_can_be_moved(open_page, name, mode):
     page = open_page(name, **mode, n="600")
     moved = set()
@@ -239,6 +218,7 @@ def test_the_public_sees_nothing_of_the_curators(open_page, name, link):
         assert public.query == {**curator.query, "audience": "public"}
 
 
+SENT = ({}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "data": "iris"})
 # Each session draws these anew: the URLs of its fast paths, and its name.
 OWN_ADDRESS = re.compile(rb"dpviz-(ahead|asking)/[\w-]+|\"session\": \"[\w-]+\"")
 
@@ -269,9 +249,7 @@ def secret_arrays(told, seed):
             marks=pytest.mark.slow if link and (i + j) % (4 if i >= len(MODES) else len(modes_of(name))) else (),
         )
         for i, (name, mode) in enumerate([*MODES, *((FIRST, {"mode": mode}) for mode in ("both", *FAMILY))])
-        for j, link in enumerate(
-            ({}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "data": "iris"})
-        )
+        for j, link in enumerate(SENT)
         if knows(name, link)
     ],
 )

@@ -13,6 +13,7 @@ from tests.pages.conftest import FIRST, at_once, clicking
 PAGE = "source_target"
 SMALL = {"n": "300", "data_n_targets": "60"}
 SECRETS = {"paramedic", "exact average", "noise", "choice without privacy"}
+NOISES = ("laplace", "gaussian")
 SECRETS |= {"way to help", "resident in the dark", "light: help is near"}
 
 
@@ -49,9 +50,7 @@ def test_every_budget_has_its_slider_and_its_card(open_page, noise, budget, meth
     assert ("δ" in [each.label for each in page.app.select_slider]) == (noise == "gaussian" and budget == "epsilon")
 
 
-@pytest.mark.parametrize(
-    ("budget", "noise", "other"), [("epsilon", "laplace", "gaussian"), ("rho", "gaussian", "laplace")]
-)
+@pytest.mark.parametrize(("budget", "noise", "other"), [("epsilon", *NOISES), ("rho", *NOISES[::-1])])
 def test_noise_suits_the_budget_unless_it_is_chosen(open_page, budget, noise, other):
     cards = [open_page(PAGE, **SMALL, budget=budget, **more).card for more in ({}, {"noise": noise}, {"noise": other})]
     assert cards[0] == cards[1]

@@ -277,10 +277,7 @@ def test_files_that_cannot_be_used_are_named_with_the_way_out(tmp_path, capsys):
     file.write_bytes(b"\xff")
     for words, said in (
         ([file], f"The folder {file} cannot be used (Not a directory). Name a new folder."),
-        (
-            [tmp_path / "x", "--config", gone],
-            f"The configuration {gone} could not be read (No such file or directory).",
-        ),
+        ([tmp_path / "x", "--config", gone], f"The configuration {gone} could not be read (No such file or"),
         ([tmp_path / "x", "--config", file], f"The configuration {file} is not valid TOML"),
     ):
         assert publishing.main(list(map(str, words))) == 2

@@ -251,22 +251,14 @@ def people(n=50, seed=0):
     return low + np.random.default_rng(seed).random((n, 4)) * (high - low)
 
 
+MAP, UNIT = {"place": ("lat", "lon")}, {"scaling": "unit"}
 FORMS = {
     "as it is": {},
-    "scaled": {"scaling": "unit"},
-    "on a map": {"place": ("lat", "lon")},
-    "on a map, scaled": {"place": ("lat", "lon"), "scaling": "unit"},
-    "on a map, a kilometer weighs 5 years": {
-        "place": ("lat", "lon"),
-        "scaling": "unit",
-        "per_kilometer": (None, 5.0, None, 1000.0),
-    },
-    "other order": {
-        "place": ("lat", "lon"),
-        "features": ("lon", "lat"),
-        "bounds": ((11.4, 11.7), (48.0, 48.2)),
-        "units": (),
-    },
+    "scaled": UNIT,
+    "on a map": MAP,
+    "on a map, scaled": MAP | UNIT,
+    "on a map, a kilometer weighs 5 years": MAP | UNIT | {"per_kilometer": (None, 5.0, None, 1000.0)},
+    "other order": MAP | {"features": ("lon", "lat"), "bounds": ((11.4, 11.7), (48.0, 48.2)), "units": ()},
 }
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.ui.export.settings import FORMAT, VERSION, ScrubberStep, Settings, SettingsError, read, write
+from tests.ui.data.test_answers import JSON
 
 GOOD = {"format": FORMAT, "version": VERSION, "page": "dpm", "knobs": {"epsilon": 1.0}}
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,40}", fullmatch=True)
@@ -97,12 +98,7 @@ def test_a_step_that_makes_no_sense_is_none(step):
     assert read(json.dumps({**GOOD, "step": step}).encode()).step == ScrubberStep()
 
 
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=9),
-        lambda c: st.lists(c) | st.dictionaries(st.text(max_size=9), c),
-    )
-)
+@given(JSON)
 def test_nothing_else_than_a_refusal_comes_of_any_json(value):
     for whole in (value, {**GOOD, "knobs": value}, {**GOOD, "upload": value, "step": value, "scene_hashes": value}):
         with contextlib.suppress(SettingsError):

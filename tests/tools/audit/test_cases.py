@@ -27,19 +27,7 @@ from dpviz.mechanisms import CHOICES_CAVEAT, POINTS_CAVEAT, SUMS_CAVEAT, OsBits,
 from dpviz.methods import ALGORITHMS, own
 from dpviz.methods.dpm.algorithm import interval_size
 from dpviz.tools.audit import cases as audit_cases
-from dpviz.tools.audit.cases import (
-    AUDITED,
-    UNIT,
-    AuditCase,
-    cases,
-    cases_in,
-    judged,
-    own_case,
-    own_pair,
-    pairs_in,
-    params_of,
-    scaled,
-)
+from dpviz.tools.audit.cases import AUDITED, UNIT, AuditCase, cases, judged, own_case, pairs_in, params_of, scaled
 from dpviz.tools.audit.runs import counted_of, worst
 from dpviz.tools.audit.table import NONE_FOUND, NOTHING_CLAIMED, UNDECIDED, VIOLATION, row_of, verdict
 
@@ -304,7 +292,7 @@ def test_made_up_worlds_are_neighbors_in_the_box_with_the_changed_record_in_corn
 @given(boxes(), st.lists(st.floats(0.0, 1.0), min_size=5, max_size=5), st.booleans())
 def test_a_record_that_is_replaced_goes_to_the_corner_farthest_from_it(box, shares, in_widths):
     points = np.stack([box.from_unit(np.resize(shares, box.d)), (box.low + box.high) / 2.0])
-    pair = own_pair(points, box, 0, Adjacency.REPLACE, shares=in_widths)
+    pair = audit_cases.own_pair(points, box, 0, Adjacency.REPLACE, shares=in_widths)
     scale = box.widths if in_widths else np.ones(box.d)
     gaps = np.linalg.norm((corners(box) - box.clip(points)[0]) / scale, axis=1)
     assert pair.distance == pytest.approx(gaps.max())
@@ -345,11 +333,11 @@ def brought(monkeypatch):
 def test_noise_that_forgets_the_boxs_width_is_caught_in_the_boxs_own_corners(brought, name):
     """In 250 counted runs of each world, events that always and never happen show 3.76, and 3.4 is below it."""
     right = brought(noisy_mean)
-    case, bound = worst(cases_in(right, BOXES[name]), runs=QUICK_RUNS, seed=0)
+    case, bound = worst(audit_cases.cases_in(right, BOXES[name]), runs=QUICK_RUNS, seed=0)
     assert verdict(case, bound) != VIOLATION
     assert bound.epsilon_lower <= 1.0
     wrong = brought(forgetful_mean)
-    case, bound = worst(cases_in(wrong, BOXES[name]), runs=PAGE_RUNS, seed=0)
+    case, bound = worst(audit_cases.cases_in(wrong, BOXES[name]), runs=PAGE_RUNS, seed=0)
     assert (verdict(case, bound) == VIOLATION) == (name != "unit"), "in the unit box there is nothing to forget"
     assert name == "unit" or bound.epsilon_lower > 3.4
     # With records only in the unit box's corners, the audit shows nothing.

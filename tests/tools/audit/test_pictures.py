@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.assets import FOLDER as ASSETS
-from dpviz.audit import (
-    VERDICT_CONFIDENCE,
-    Batch,
-    BoundOptions,
-    EpsilonBound,
-    epsilon_lower_bound,
-    events_profile,
-    trade_off,
-)
-from dpviz.audit.bound import AuditEvent
+from dpviz.audit import VERDICT_CONFIDENCE, Batch, EpsilonBound, epsilon_lower_bound, events_profile, trade_off
+from dpviz.audit.bound import AuditEvent, BoundOptions
 from dpviz.core import Adjacency, Budget
 from dpviz.stories.label import AUDITED_DECIMALS, least
 from dpviz.stories.panel import floored, number

@@ -9,18 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpviz.tools.compare import document
-from dpviz.tools.compare.document import (
-    Document,
-    Heading,
-    Items,
-    Note,
-    Pairs,
-    Picture,
-    Pictures,
-    Signature,
-    TableBlock,
-    Text,
-)
+from dpviz.tools.compare.document import Document, Heading, Items, Note, Pairs, Picture, Pictures, TableBlock, Text
 from tests.tools.compare.pdf import pages_of
 
 EVIL = "<script>alert(1)</script>\"'&<img src=https://example.org/x onerror=y> ![a](b) [c](d) `e` **f** | g\n# h $i$"
@@ -35,7 +24,7 @@ BLOCKS = {
     "pairs": Document("", "", (Pairs(((EVIL, EVIL),)),)),
     "table": Document("", "", (TableBlock((EVIL, EVIL), ((EVIL, EVIL), (EVIL, EVIL)), marked=1),)),
     "picture": Document("", "", (Pictures((Picture(SVG, EVIL, EVIL),)),)),
-    "signature": Document("", "", (Signature((EVIL,)),)),
+    "signature": Document("", "", (document.Signature((EVIL,)),)),
     "appendix": Document("", "", (), (Text(EVIL),)),
 }
 
@@ -115,9 +104,9 @@ def test_a_pdf_has_the_signs_of_the_subject_in_fonts_of_its_own():
 
 
 def test_a_pdf_says_all_that_the_page_says_on_few_pages():
-    parts = (Heading("One"), Note("Two"), Items(("Three", "Four")), Pairs((("Five", "Six"),)), Signature(("Seven",)))
+    parts = (Heading("One"), Note("Two"), Items(("Three", "Four")), Pairs((("Five", "Six"),)))
     table = TableBlock(("a", "b"), (("1", "2"), ("3", "4")), marked=1)
-    made = Document("Title", "Below", (*parts, table), (Text("Eight"),))
+    made = Document("Title", "Below", (*parts, document.Signature(("Seven",)), table), (Text("Eight"),))
     first, second = pages_of(document.pdf(made))
     for word in ("Title", "Below", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "a", "4"):
         assert f"{word}\n" in first

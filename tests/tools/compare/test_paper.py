@@ -44,13 +44,7 @@ def rows_of(key, worse, proved):
     """Return ten runs of a method at each ε, and one that failed at the smallest."""
     rng = np.random.default_rng(sum(map(ord, key)))
     made = [
-        row(
-            1.0 + worse * draw / epsilon,
-            epsilon=epsilon,
-            proved=epsilon if proved else None,
-            noise_seed=i,
-            start_seed=i,
-        )
+        row(1 + worse * draw / epsilon, epsilon=epsilon, proved=epsilon if proved else None, noise_seed=i, start_seed=i)
         for epsilon in EPSILONS
         for i, draw in enumerate(rng.uniform(0.05, 0.2, 10))
     ]
@@ -96,10 +90,7 @@ def found(rows=ROWS, epsilon=AT, *, recommended=True):
         best=best if recommended else None,
         answer=best.sentence if recommended else "Not shown for any proved method.",
         rows=rows,
-        pictures=(
-            Picture("<svg></svg>", f"{NAMES['a']}, ε = {epsilon:g}", "x"),
-            Picture("<svg></svg>", "Without", "y"),
-        ),
+        pictures=(Picture("<svg/>", f"{NAMES['a']}, ε = {epsilon:g}", "x"), Picture("<svg/>", "Without", "y")),
         frontier=Picture(svg([frontier]), frontier.title, frontier.caption),
         centers=(("1", "3.5", "40"),),
         center_columns=("lon (km)", "age (years)"),

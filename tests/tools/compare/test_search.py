@@ -36,15 +36,7 @@ FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)
 def rows(chance, value, n_runs, *, axis="epsilon"):
     """Return runs of which exactly this share keeps the limit, evenly spread."""
     kept = [int((i + 1) * chance + 1e-9) - int(i * chance + 1e-9) for i in range(n_runs)]
-    same = {
-        "status": "ok",
-        "data": "here",
-        "n": 100,
-        "data_seed": 0,
-        "k": 5,
-        "floor_inertia": 1.0,
-        "inertia_ratio": 1.0,
-    }
+    same = {"status": "ok", "data": "", "n": 100, "data_seed": 0, "k": 5, "floor_inertia": 1.0, "inertia_ratio": 1.0}
     return [same | {axis: value, "inertia": 1.0 if each else 9.0} for each in kept]
 
 
@@ -205,13 +197,9 @@ def simulate(chances, rng, probability, confidence, *, step=next_value, read=sup
     return read(EPSILONS, seen, probability, confidence), seen
 
 
-def first_good(chances, probability):
-    return next((value for value in EPSILONS if chances[value] >= probability), math.inf)
-
-
 def is_right(found, chances, probability):
     """Return True if the smallest value that reaches the aim is in the interval, and all harmful values fail."""
-    true = first_good(chances, probability)
+    true = next((value for value in EPSILONS if chances[value] >= probability), math.inf)
     low, high = (math.inf if end is None else end for end in (found.low, found.high))
     return low <= true <= high and all(chances[value] < probability for value in found.harmful)
 

@@ -229,17 +229,12 @@ def test_a_promise_is_what_is_proved_for_the_neighbors_of_the_page(given, bounds
 
 def test_a_map_shows_the_run_of_its_seed_in_box_units():
     low, high = np.array([0.0, 10.0]), np.array([10.0, 30.0])
+    here = np.array([[5.0, 10.0]])
     rows = {
         "dpm": [
-            {
-                "epsilon": epsilon,
-                "noise_seed": seed,
-                "status": "ok",
-                "inertia_ratio": 1.0 + seed,
-                "centers": np.array([[5.0, 10.0 + seed]]),
-            }
-            for epsilon in (0.1, 1.0)
-            for seed in range(3)
+            {"epsilon": at, "noise_seed": i, "status": "ok", "inertia_ratio": 1.0 + i, "centers": np.add(here, (0, i))}
+            for at in (0.1, 1.0)
+            for i in range(3)
         ]
     }
     promises = {"dpm": Promise(PROVED, ())}

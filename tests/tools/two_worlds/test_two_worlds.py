@@ -21,16 +21,7 @@ from dpviz.solvers import landscape
 from dpviz.stories import View, Words
 from dpviz.stories.method import Cloud
 from dpviz.tools.two_worlds import worlds as story
-from dpviz.tools.two_worlds.worlds import (
-    PICK,
-    Change,
-    WorldsQuestion,
-    cloud_scene,
-    neighbors,
-    pickable,
-    row_of,
-    run_world,
-)
+from dpviz.tools.two_worlds.worlds import Change, WorldsQuestion, cloud_scene, neighbors, pickable, row_of, run_world
 
 BOX = Box([-1.0, 0.0], [3.0, 2.0])
 FAR = (3.0, 2.0)
@@ -230,7 +221,7 @@ def test_one_feature_and_principal_directions_are_drawn():
 def test_a_click_on_the_main_picture_names_the_record(tell, show):
     told = tell()
     scene = pickable(show(told))
-    (records,) = [each for each in scene.layers if each.pick == PICK]
+    (records,) = [each for each in scene.layers if each.pick == story.PICK]
     assert records.arrays["xy"].shape[1] == 300
     assert [row_of(mark, 300) for mark in (0, 17, 299, 300)] == [0, 17, 299, None]
     assert row_of(1, 20_000) == 2, "an even sample of 10,000 is drawn"

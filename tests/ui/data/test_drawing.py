@@ -113,14 +113,10 @@ def file_with(drawing, **changes):
     return json.dumps({**GOOD, "drawing": drawing, **changes}).encode()
 
 
-def hand_made(points):
-    table = np.array(points, dtype=np.float64).reshape(-1, 3)
-    return DrawnPoints(frozen(table[:, :2].copy()), frozen(table[:, 2].astype(np.intp)))
-
-
 @given(POINTS)
 def test_what_is_drawn_comes_back_to_the_bit(points):
-    drawn = hand_made(points)
+    table = np.array(points, dtype=np.float64).reshape(-1, 3)
+    drawn = DrawnPoints(frozen(table[:, :2].copy()), frozen(table[:, 2].astype(np.intp)))
     found = read(write(Settings("dpm", DRAW, sheet=drawn), guarantees=[]).encode()).sheet
     assert found is not None
     assert found.digest == drawn.digest
