@@ -102,9 +102,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a suite runs: what it prints goes to `output`, or to the terminal, and it ends early when `stop` is set.
+    """Output and end of a running suite: it prints to `output`, or to the terminal, and ends early when `stop` is set.
 
-    One that has an output of its own runs beside others, and gives way to them.
+    A suite with its own output runs beside others and gives way to them.
     """
 
     output: IO[bytes] | None = None

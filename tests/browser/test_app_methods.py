@@ -1,4 +1,4 @@
-"""What only one method's page has, in a browser: clicks on its charts, its own steps, and three features by hand."""
+"""Charts and steps of single methods in a browser: clicks on records, trees and cuts, and a turn by hand."""
 
 import re
 from contextlib import suppress
