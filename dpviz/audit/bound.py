@@ -271,13 +271,9 @@ def epsilon_lower_bound(
         if not fits:
             raise ValueError(f"{name} must be {allowed}, got {value}.")
     named = statistics if isinstance(statistics, Mapping) else None
-    family = (
-        statistics
-        if isinstance(statistics, Family)
-        else Family()
-        if named is None
-        else Family(ratios=False, differences=False)
-    )
+    family = Family() if named is None else Family(ratios=False, differences=False)
+    if isinstance(statistics, Family):
+        family = statistics
     worlds = zip((records, others), rng.spawn(2), strict=True)
     first, other = (gather(run, rows, n_runs, statistics=named, rng=generator) for rows, generator in worlds)
     return chosen_events(first, other, family=family, options=BoundOptions(delta, confidence)).counted()

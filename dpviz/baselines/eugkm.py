@@ -217,8 +217,8 @@ def fit(
     published = Claim(params.epsilon, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, section 4: noise of scale 1/epsilon")
     counted = "" if params.cells_per_axis is not None else size_differs(params.n_public, adjacency)
     wider = "the noise is twice as wide, for one record replaced" if adjacency is Adjacency.REPLACE else ""
-    bought = () if params.is_even else (FITTED, NESTED) if params.grid == "nested" else (FITTED,)
-    differs = "; ".join(filter(None, (counted, *bought, wider)))
+    bought = (FITTED, NESTED) if params.grid == "nested" else (FITTED,)
+    differs = "; ".join(filter(None, (counted, *(() if params.is_even else bought), wider)))
     weigh = LARGEST_CAVEAT if params.cells == "largest" else POSITIVE_CAVEAT
     caveats = (
         ONE_CELL_CAVEAT if len(last.noisy_cell_counts) == 1 else weigh,

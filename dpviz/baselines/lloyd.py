@@ -60,6 +60,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         mean = means(partition.sums, centers)
         following = one_pass(problem, mean)
         converged = np.array_equal(following.nonprivate_labels, partition.nonprivate_labels)
+        outcome = "max_iterations" if iteration == most else "moving"
         yield lloyd_step(
             partition,
             centers,
@@ -67,7 +68,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
             NO_NOISE,
             epsilon=math.inf,
             iteration=iteration,
-            outcome="converged" if converged else "max_iterations" if iteration == most else "moving",
+            outcome="converged" if converged else outcome,
             events=(PureEvent("exact means", math.inf, purpose=Purpose.EXACT, step=iteration),),
         )
         if converged:

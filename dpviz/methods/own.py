@@ -175,9 +175,10 @@ def error_words(path: Path, error: BaseException) -> str:
     """Describe the place of an error in a file, and the error: "my_method.py, line 7: NameError: ..."."""
     frames, own = traceback.extract_tb(error.__traceback__), path.resolve()
     lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == own]
-    line = error.lineno if isinstance(error, SyntaxError) and not lines else lines[-1] if lines else None
+    if isinstance(error, SyntaxError) and not lines:
+        lines = [error.lineno]
     reason = error.msg if isinstance(error, SyntaxError) else error
-    where = path.name if line is None else f"{path.name}, line {line}"
+    where = f"{path.name}, line {lines[-1]}" if lines and lines[-1] is not None else path.name
     return f"{where}: {type(error).__name__}: {reason}"
 
 

@@ -270,8 +270,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
                 return doubt.ends(f"the {many} are almost right")
             return doubt.ends(f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}")
         if doubt is Doubt.UNPROVED:
-            right = "almost right" if ari >= ALMOST else "partly mixed up" if ari >= MIXED else "torn apart"
-            return doubt.ends(f"{hills} make {many}, {right}")
+            wrong = "partly mixed up" if ari >= MIXED else "torn apart"
+            return doubt.ends(f"{hills} make {many}, {'almost right' if ari >= ALMOST else wrong}")
         make = f"{hills} chain into {many}" if peaks > k else f"{hills} are {many}"
         if ari >= EXACT:
             return f"{make}, exactly right"
@@ -297,8 +297,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return f"only {hills} {stand} left, too few for {things(asked, 'cluster')}"
         if self.is_drowned and doubt not in (Doubt.GONE, Doubt.UNPROVED):
             return f"noise drowns most hills: {in_words(peaks)} {'is' if peaks == 1 else 'are'} left, in {clusters}"
-        chain = ("chains into" if peaks == 1 else "chain into") if peaks > k else "is" if peaks == 1 else "are"
-        return doubt.ends(f"{hills} {chain} {clusters}")
+        one, more = ("chains into", "chain into") if peaks > k else ("is", "are")
+        return doubt.ends(f"{hills} {one if peaks == 1 else more} {clusters}")
 
     @property
     def crowds(self) -> str:

@@ -370,12 +370,13 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
     own = params.initial_centers is not None
     # Initial centers override the start.
     records = params.start == "records" and not own
-    start = (GIVEN_START_CAVEAT,) if own else (RECORDS_CAVEAT,) if records else ()
+    start = ((own, GIVEN_START_CAVEAT), (records, RECORDS_CAVEAT))
+    caveats = tuple(caveat for holds, caveat in start if holds)
     if params.mode == "published":
         total = params.epsilon_counts + len(trace) * params.epsilon_per_iteration
         claim = Claim(total, 0.0, Adjacency.ADD_REMOVE, f"{PAPER}, theorem 5")
         leak = RATIO_CAVEAT if trace[0].zone_mean.shape[1] > 1 else LINE_CAVEAT
-        return Guarantee(claim, None, (*start, leak, *PUBLISHED_CAVEATS))
+        return Guarantee(claim, None, (*caveats, leak, *PUBLISHED_CAVEATS))
     claim = Claim(
         params.epsilon,
         0.0,
@@ -383,4 +384,4 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
         "Laplace noise on counts and sums, the budget split as in Su et al. 2016",
     )
     theirs = replace(claim, reference=f"{PAPER}, theorem 5, for the same ε in all; an audit breaks it as published")
-    return Guarantee(theirs, None if records else claim, (*start, *REPAIRED_CAVEATS), REPAIRS)
+    return Guarantee(theirs, None if records else claim, (*caveats, *REPAIRED_CAVEATS), REPAIRS)
