@@ -65,7 +65,7 @@ def test_an_upload_is_compared_and_its_runs_are_marked(upload, known):
     assert all(None not in each["costs"] for each in page.compared["maps"])
     assert page.query["data"] == f"upload:{hashlib.sha256(CSV).hexdigest()[:16]}"
     assert "run-chosen" in page.packed()
-    assert len(page.app.get("download_button")) == 3
+    assert len(page.app.get("download_button")) == 2
     assert any("Do not publish it" in caption.value for caption in page.app.caption)
     assert "Proved" in page.text
 
