@@ -65,7 +65,7 @@ as deep as a gap. If clusters touch, EUGkM with a previously chosen k is better.
 7. **Each record is sent without a curator**: nD-Laplace. Its ε is per unit of distance.
 8. **A secret source, public places near it**: source-target.
 9. **Other packages, a noisy histogram, BLUM, DWORK, DPLloyd, GUPT, PrivGene, EM-MC, DP-EM, LSH-Splits**: for \
-comparison. In {n_cases} cases of a set and an ε, one of these is the best in {n_others}.
+comparison. Among {n_cases} combinations of a set and an ε, one of these is the best in {n_others}.
 10. **n ε below {little:g}**: also EUGkM, with any number of features; there, its cost is {cheap:.2f} times the cost \
 from the bounds alone.
 """

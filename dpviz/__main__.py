@@ -13,14 +13,14 @@ HELP = f"""dpviz {__version__}: see what differential privacy does to clustering
 
 dpviz                       serve the app at http://localhost:8501
 dpviz --server.port 8600    the same with options of `streamlit run`
-dpviz serve --processes 2   serve it in two processes behind Caddy, for more readers; a reader stays at one
+dpviz serve --processes 2   serve it in two processes behind Caddy, for more readers; each stays with one
 dpviz run FILE.py           serve it with the method in a file of your own, which opens first; options may follow
-dpviz publish FOLDER        write the app's pages as a web site without a server; `--config FILE` says which
-dpviz audit FILE.py         run a method in two worlds that differ by one record, and say whether its claim survives
-dpviz experiments ...       tables of many runs; `dpviz experiments --help` says which
+dpviz publish FOLDER        write the app's pages as a website without a server; `--config FILE` chooses them
+dpviz audit FILE.py         run a method in two worlds that differ by one record, and report if its claim survives
+dpviz experiments ...       tables of many runs; `dpviz experiments --help` lists them
 dpviz --version             print the version
 
-Serving needs the extra `app` (pip install 'dpviz[app]'), `publish` the extra of its name; the others need none."""
+Serving needs the extra `app` (pip install 'dpviz[app]'), `publish` needs the extra `publish`; the others need none."""
 RUN_HELP = """usage: dpviz run FILE.py [options of `streamlit run`]
 
 Serve the app with the method in FILE.py, which opens first. The file has fit(points, box, params, rng) -> Result."""
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print(*WRONG.values(), sep="\n", file=sys.stderr)
                     return 2
             else:
-                problem = f"The file must be a Python file that is there, got {name!r}."
+                problem = f"The file must be an existing Python file, got {name!r}."
             words = rest
         case ["run", *_]:
             problem = "No file was given: dpviz run FILE.py"
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(__version__ if words == ["--version"] else HELP)
         return 0
     if words and not words[0].startswith("-") and not problem:
-        problem = f"The command was {words[0]!r}, which dpviz does not know."
+        problem = f"Unknown command {words[0]!r}."
     if problem:
         print(f"{problem}\n\n{HELP}", file=sys.stderr)
         return 2

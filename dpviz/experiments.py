@@ -28,9 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Write the audit table: claimed, proved and measured privacy of every method and mode.",
     )
     whole.add_argument("--runs", type=int, default=audit.RUNS, metavar="N", help="per data set; default: %(default)s")
-    whole.add_argument(
-        "--runs-unproved", type=int, metavar="N", help="of modes that nothing is proved of; default: as many"
-    )
+    whole.add_argument("--runs-unproved", type=int, metavar="N", help="of modes without a proof; default: as many")
     whole.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON file to write")
     whole.add_argument("--seed", type=int, default=0, metavar="S", help="same seed, same table; default: 0")
     whole.add_argument("--jobs", type=int, default=1, metavar="J", help="processes; the table does not depend on it")

@@ -506,7 +506,7 @@ def attack(
 def audit_command(arguments: Sequence[str]) -> int:
     """Run `dpviz audit`; return 0, 1 if the claim is refuted, or 2 if the method cannot be audited."""
     parser = argparse.ArgumentParser(
-        prog="dpviz audit", description="Run a method in two worlds that differ by one record, and say what it shows."
+        prog="dpviz audit", description="Run a method in two worlds that differ by one record, and report the result."
     )
     parser.add_argument("method", help="a Python file with fit(points, box, params, rng), or a name")
     parser.add_argument("--low", type=float, nargs="+", metavar="X", help="lower ends of the public box; default: 0 0")

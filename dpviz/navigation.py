@@ -61,14 +61,14 @@ _OF_METHODS = {
     "source_target": SOURCE_TARGET,
 }
 ICON = ASSETS / "icon.png"
-MEND = "Mend the file, then start `dpviz run` again. All other pages are as they were."
+MEND = "Correct the file, then start `dpviz run` again. All other pages are unchanged."
 # True if a session has opened a page. The first page is the page of the user's own method file, if there is one.
 _OPENED = "dpviz:opened"
 # Sessions that open their first page at the same time.
 _OPENING = threading.BoundedSemaphore(2)
 # Seconds that one of these sessions waits for its turn.
 LONGEST_TURN = 10.0
-ENDED = "Short links have ended: ask the person who gave you this one for the page's own link."
+ENDED = "Short links no longer work: ask the person who gave you this link for the page's full link."
 ROUTES = (
     ahead.ROUTE,
     asking.ROUTE,
@@ -148,7 +148,7 @@ def _show() -> None:
         frame.show_problems(above)
     if unknown := hiding.unknown_names(control_names()):
         listed = ", ".join(state.plain(name[: state.MOST_NAME]) for name in unknown[: state.MOST_REPEATED])
-        above.warning(f"The link names {listed}, but no control has that name. Everything else in it holds.")
+        above.warning(f"The link names {listed}, but no control has that name. Everything else in it applies.")
     _ask_again()
     _settle()
 

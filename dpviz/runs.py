@@ -53,10 +53,10 @@ __all__ = ["run", "show"]
 SAMPLED = 5_000
 # Numbers of Parquet that is read as a whole, 34 MB. Our choice.
 MOST_IN_MEMORY = 1 << 22
-OF_SAMPLE = "The release is of all records; pictures and costs for the curator are of a sample of them."
+OF_SAMPLE = "The release covers all records; pictures and costs for the curator use a sample of them."
 # Free room around the released values if no box is known, as a share of their extent.
 _ROOM = 0.05
-SECRET = "Noise came from the operating system and is not stored: nobody can make it again."
+SECRET = "Noise came from the operating system and is not stored: no one can make it again."
 
 
 def run(
@@ -195,14 +195,14 @@ def records_of(data: Any, bounds: Any, features: Any = None, most: int | None = 
     if isinstance(data, Dataset):
         for name, value in (("bounds", bounds), ("features", features)):
             if value is not None:
-                raise ValueError(f"{name} were given beside a Dataset, which has its own. Leave {name} out.")
+                raise ValueError(f"{name} were given with a Dataset, which has its own. Leave {name} out.")
         return None, data
     if data is None or isinstance(data, Mapping):
         raise TypeError(f"data must be a data set, a frame, an array (n, d), or a file's name, got {quoted(data)}.")
     if bounds is None:
         raise ValueError(
             "bounds were not given, but an array, a data frame or a file needs them: bounds=((low, ...), (high, ...)), "
-            "a pair of numbers for each feature that do not come from the records."
+            "for each feature, a pair of numbers that does not come from the records."
         )
     features = check_features(features)
     chunks = chunks_of(data, features)

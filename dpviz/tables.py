@@ -61,7 +61,7 @@ class ResultTable:
                 if isinstance(cell, float) and not math.isfinite(cell):
                     raise TablesError(
                         f"Row {number} of table {self.id!r} had {cell} in {key!r}, but a number must be finite. Use "
-                        "None, and say why in a note."
+                        "None, and explain it in a note."
                     )
 
     def values(self, key: str) -> tuple[Cell, ...]:

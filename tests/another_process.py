@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.numeric import numeric_environment
 
 ROOT = Path(__file__).resolve().parents[1]
-# Runs made.py of each folder it is told, with names of its own.
+# Runs made.py of each given folder, with separate names.
 RUNNER = """
 import contextlib, io, json, os, runpy, sys, traceback
 for line in sys.stdin:
@@ -43,7 +43,7 @@ class Ran:
 
 @contextlib.contextmanager
 def another_process() -> Iterator[Callable[[Path, str], Ran]]:
-    """Give what runs a script in a folder, in a process that has nothing of our environment but how to compute."""
+    """Return a function that runs a script in a folder, in a process with only the settings for computing."""
     command = [sys.executable, "-c", RUNNER]
     environment = numeric_environment(PYTHONPATH=str(ROOT))
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}

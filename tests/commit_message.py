@@ -31,7 +31,7 @@ VERBS = frozenset(WORDS.split())
 
 
 def find_problem(subject: str) -> str | None:
-    """Return a sentence on what is wrong with the first line of a commit's message, None if nothing is."""
+    """Return a sentence about the problem in the first line of a commit message, or None."""
     if len(subject) > LONGEST:
         return f"The subject has {len(subject)} characters, but at most {LONGEST} are allowed: {subject}"
     if ";" in subject:

@@ -12,20 +12,20 @@ from tests.prepare import SELDOM
 
 BROWSER_TESTS = Path(__file__).resolve().parent / "browser"
 
-# The same examples on every run: a failure that comes and goes teaches nobody. No deadline: the cores are shared.
+# The same examples on every run: a failure that comes and goes helps no one. No deadline: the cores are shared.
 settings.register_profile("dpviz", deadline=None, derandomize=True, print_blob=True, max_examples=30)
 settings.register_profile("dpviz-long", settings.get_profile("dpviz"), max_examples=100)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw few examples where the long tests are left out, and as many as ever beside them."""
+    """Draw few examples without the long tests, and the usual number with them."""
     settings.load_profile("dpviz" if config.option.markexpr == "not slow" else "dpviz-long")
     gc.disable()  # while tests are collected: nearly all that is made then stays
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Set aside what was imported: it stays, and Python need not look through it again and again for what can go."""
+    """Exclude imported objects from garbage collection: they stay, so Python need not search them again and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(SELDOM)

@@ -49,7 +49,7 @@ SCRIPT_COMMENT = re.compile(r"(?:^|\s)(?://|/?\*\*?)\s?(.+)")
 
 
 class Text(NamedTuple):
-    """Words that a person reads, and the number of their line. The kind of a comment tells its place."""
+    """Words that a person reads, and the number of their line. The kind of a comment depends on its place."""
 
     kind: str
     line: int

@@ -1,4 +1,4 @@
-"""Links that nobody's app would write: drawn for the fuzz tests of the link's parser and of the pages."""
+"""Links that no app would write, drawn for the fuzz tests of the link's parser and of the pages."""
 
 import importlib
 import math
@@ -90,7 +90,7 @@ def _outside(knob: Knob) -> tuple[int, int]:
 
 
 def _within(value: object, depth: int = 0) -> Iterator[Knob]:
-    """Yield the knobs that a module keeps: alone, in a list, or under names."""
+    """Yield the knobs in a module: single, in a list, or under names."""
     if isinstance(value, Knob):
         yield value
     elif isinstance(value, dict | list | tuple) and depth < 2:

@@ -24,7 +24,7 @@ K = 20  # centers: more than 16 and less than 33, where there were two ways of l
 
 
 def centers_of(d, k=K):
-    """Return k public centers of which the last is the first one again."""
+    """Return k public centers, the last equal to the first."""
     centers = np.random.default_rng(d).random((k, d))
     centers[-1] = centers[0]
     return centers
@@ -84,13 +84,13 @@ def bins(unit):
 
 
 def blocks(unit):
-    """Return each record's center in a block that it shares with nobody, while the others have theirs."""
+    """Return each record's center in a block that it shares with no other record, while the others have their own."""
     n, d = unit.shape
     return lloyd_in_blocks(unit, np.arange(n), n, centers_of(d, 5), max_iterations=1).reshape(n, -1)
 
 
 def genes(unit):
-    """Return each record's term of every candidate's score, beside records whose terms are exactly 0."""
+    """Return each record's term of every candidate's score, together with records whose terms are exactly 0."""
     d = unit.shape[1]
     population = np.random.default_rng(d).random((30, 3, d))
     population[:, 0] = 0.0  # a record at 0 is at no distance
@@ -136,7 +136,7 @@ def remapped(unit):
 
 
 def last_before(low, high, decide):
-    """Return the last of records (n, d) on the way from `low` to `high` that `decide` says the same of as of `low`."""
+    """Return the last of records (n, d) on the way from `low` to `high` for which `decide` agrees with `low`."""
     first = decide(low)
     for _ in range(60):  # halved until the two ends are neighbors: somebody else wins at `high`, or low and high meet
         middle = 0.5 * (low + high)
@@ -164,7 +164,7 @@ def border_pool(d):
 
 
 def on_borders(n, d, seed):
-    """Return n border records of which half are copies of one."""
+    """Return n border records, half of them copies of one."""
     rng = np.random.default_rng([seed, n, d])
     rows = rng.integers(len(border_pool(d)), size=n)
     rows[rng.random(n) < 0.5] = rows[0]
@@ -181,7 +181,7 @@ def by_remainder(values, weights):
     return found
 
 
-# What a table's owner may choose on the way from the file to the records.
+# Choices of a table's owner between the file and the records.
 DEGREES = Box([48.0, 11.25, 0.0], [48.5, 11.875, 100.0])
 MAP = {"place": ("lat", "lon")}
 UNIT = {"scaling": "unit"}
@@ -263,7 +263,7 @@ DECISIONS = {
 }
 NEAREST = ("nearest center", "nearest of few centers", "nearest of many centers", "nearest by cells")
 LLOYD = ("scaled", *NEAREST, "members by cells")
-# Which of them a method uses, in any mode. A new method fails until it says what decides about its records.
+# Which of them a method uses, in any mode. A new method fails until it lists its decisions about records.
 USES = {
     "convergent_kmeans": (*LLOYD, "fitted cells"),
     "dpm": ("bins", "ball"),

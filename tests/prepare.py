@@ -46,7 +46,7 @@ with sync_playwright() as playwright:
 
 
 class SetupError(Exception):
-    """Something the tests need is missing; the message says what, and the way out."""
+    """Something the tests need is missing; the message names it, with the solution."""
 
 
 def quiet(command: list[str], timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
@@ -73,7 +73,7 @@ def loud(command: list[str]) -> bool:
 def prepare_packages(app_is_there: Callable[[], object]) -> None:
     """Make `.venv` and install tests/requirements.txt, unless exactly these files were installed by this Python.
 
-    `app_is_there` is called once what the app needs is there; what only the tests need comes after that.
+    `app_is_there` is called once the app's packages are installed; packages for the tests come after that.
     """
     stamp = requirements_stamp()
     if STAMP.exists() and STAMP.read_text() == stamp and quiet([str(PYTHON), "-c", "import pytest"]).returncode == 0:
@@ -94,7 +94,7 @@ def prepare_packages(app_is_there: Callable[[], object]) -> None:
 
 
 def newest_pip() -> list[str]:
-    """Return the command of the newest pip in `.venv`: in 25 s it does what one of 2023 does in 40.
+    """Return the command of the newest pip in `.venv`: it takes 25 s for work that takes a pip of 2023 40 s.
 
     Where it is out of reach, the one that there is does as well.
     """
@@ -104,16 +104,16 @@ def newest_pip() -> list[str]:
 
 
 def install(pip: list[str], requirements: str) -> None:
-    """Install what a file lists.
+    """Install the packages in a file.
 
-    Python compiles what it imports, when it imports it: a tenth of what pip would compile, one file after the other.
+    Python compiles files when it imports them: a tenth of the files that pip would compile, one after the other.
     """
     if not loud([*pip, "install", "--quiet", "--no-compile", "-r", requirements]):
         raise SetupError("The packages could not be installed. See pip's message above, then try again.")
 
 
 def seldom_collect() -> None:
-    """Have every Python that tests start look for garbage less often: a hundred of them do, and most only import.
+    """Make every Python process of the tests collect garbage less often: there are a hundred, and most only import.
 
     Python's own 700 new objects make it look through all that is imported again and again, for a tenth of the time.
     Without the variable that tests/run.py sets, as in the app and the benchmarks, nothing changes.
@@ -177,7 +177,7 @@ def prepare_node_packages() -> list[str]:
 def fetch_browser() -> None:
     """Install Debian's browser where none is named or found: one processor can do so while pip has the other.
 
-    Somebody's own machine keeps the browser it has; CI takes the quickest, if Debian has it.
+    A personal machine keeps its browser; CI takes the quickest, if Debian has it.
     """
     if os.environ.get("DPVIZ_CHROMIUM") or shutil.which(HEADLESS):
         return
@@ -188,7 +188,7 @@ def fetch_browser() -> None:
 
 
 def fetch_caddy() -> None:
-    """Install Debian's Caddy in CI; on somebody's own machine the tests behind it are skipped, and say why."""
+    """Install Debian's Caddy in CI; on a personal machine, its tests are skipped with a reason."""
     if os.environ.get("CI") == "true" and not shutil.which("caddy"):
         install_by_apt("caddy")
 
@@ -218,7 +218,7 @@ def prepare_browser() -> str:
 
 
 def browser_problem(path: str) -> str:
-    """Start the browser at `path`; return what went wrong, or nothing."""
+    """Start the browser at `path`; return the error, or nothing."""
     done = quiet([str(PYTHON), "-c", PROBE, path])
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     return "" if done.returncode == 0 else "\n".join(lines[-3:])

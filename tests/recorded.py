@@ -1,9 +1,9 @@
-"""What seeded runs release and show, as hashes.
+"""Releases and pictures of seeded runs, as hashes.
 
-    python -m tests.recorded                writes down today's, for this machine's arithmetic
-    python -m tests.recorded --against REV  computes both sides on this machine, and says what differs from REV of Git
+    python -m tests.recorded writes today's hashes, for this machine's arithmetic python -m tests.recorded --against
+    REV computes both sides on this machine, and lists the differences from REV of Git
 
-A hash that changes is a release or a picture that changed: the changelog says why.
+A changed hash means a changed release or picture: the changelog gives the reason.
 """
 
 import argparse
@@ -53,12 +53,12 @@ def needs(name: str, d: int) -> dict[str, Any]:
     return {"targets": np.random.default_rng(7).random((30, d)), "epsilon": 1.0} if name == "source_target" else {}
 
 
-# What a choice needs beside itself.
+# Further parameters that a choice needs.
 WITH = {"orientation=future": {"mode": "published"}, "noise=gaussian": {"delta": 1e-6}}
 
 
 def modes(name: str) -> Iterator[dict[str, Any]]:
-    """Yield what to change of a method's defaults: nothing, ε, and one choice or switch at a time."""
+    """Yield changes to a method's defaults: nothing, ε, and one choice or switch at a time."""
     yield {}
     for knob in knobs(methods.ALGORITHMS[name].Params):
         if knob.name == "epsilon":
@@ -72,7 +72,7 @@ def modes(name: str) -> Iterator[dict[str, Any]]:
 
 
 def releases() -> dict[str, str]:
-    """Return the hash of what each method releases in each mode, in two and three features."""
+    """Return the hash of each method's release in each mode, with two and three features."""
     found = {}
     for name, algorithm in methods.ALGORITHMS.items():
         for d in (2, 3):
@@ -90,7 +90,7 @@ def releases() -> dict[str, str]:
 
 
 def pictures() -> dict[str, str]:
-    """Return the hash of each method's picture, as it is and as the public sees it."""
+    """Return the hash of each method's picture, for the curator and for the public."""
     found = {}
     points, box = records(2)
     words = Words("Clumps", box, ("x", "y"), ("", ""))
@@ -120,7 +120,7 @@ def datasets() -> dict[str, str]:
 
 
 def arithmetic() -> str:
-    """Return what stands for the libraries, and for what they compute where dpviz leaves it to them.
+    """Return a key of the libraries and of the computations that dpviz leaves to them.
 
     Matrix products and NumPy's vector functions are not among it: their last bits depend on the processor, and none of
     them reaches a release or a picture (`dpviz/core/algebra.py`, `dpviz/core/functions.py`).
@@ -181,7 +181,7 @@ ELSEWHERE = {
     "OMP_NUM_THREADS": "2",
     "OPENBLAS_NUM_THREADS": "2",
 }
-# What another process prints of the packages in a folder, asked by that folder's own tests: its names are its own.
+# Output of a second process about the packages in a folder, requested by that folder's own tests.
 ASKED = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -228,7 +228,7 @@ def changed(found: Mapping[str, str], before: Mapping[str, str]) -> list[str]:
 
 
 def against(revision: str) -> int:
-    """Print what a Git revision releases and shows otherwise on this machine; return 1 when something differs."""
+    """Print the differences in releases and pictures from a Git revision on this machine; return 1 if there are any."""
     with tempfile.TemporaryDirectory() as folder:
         packed = subprocess.run(["git", "archive", revision], cwd=ROOT, stdout=subprocess.PIPE, check=False)
         if packed.returncode:
@@ -248,7 +248,7 @@ def against(revision: str) -> int:
 
 
 def write() -> None:
-    """Write down this machine's hashes; those of other arithmetic stay, unless one that stands there has changed."""
+    """Write this machine's hashes; hashes of different arithmetic stay, unless one of this machine's has changed."""
     found, before = here(), kept()
     if before.get(found.arithmetic, found) != found:
         before = {}

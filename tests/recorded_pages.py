@@ -1,7 +1,7 @@
-"""What every page shows and exports, as hashes, to compare two revisions on one machine.
+"""Content and exports of every page, as hashes, to compare two revisions on one machine.
 
-    python -m tests.recorded_pages --against REV   computes both sides, each with its own tests, and says what differs
-    python -m tests.recorded_pages                 prints today's hashes as JSON
+    python -m tests.recorded_pages --against REV computes both sides, each with its own tests, and lists the
+    differences python -m tests.recorded_pages prints today's hashes as JSON
 
 A page is opened in Streamlit's own test runner at several links. Hashed are all elements that it sends to a browser,
 in their order, with the live pictures' bytes, and all files of its Export menu but scripts.
@@ -26,7 +26,7 @@ from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[1]
-# What names a session, a run or a folder rather than what a reader sees.
+# Names of a session, a run or a folder, which are not content.
 NAMELESS = {"id", "elementId", "formId", "pageScriptHash", "scriptHash", "ahead", "session", "peek", "mainScriptPath"}
 COMMON: tuple[dict[str, str], ...] = (
     {},
@@ -37,7 +37,7 @@ COMMON: tuple[dict[str, str], ...] = (
     {"data": "draw", "drawing": "ring"},
     {"hide": "epsilon,seeds,terms"},
 )
-# Page -> knob -> values that are not its default; each is a link of its own.
+# Page -> knob -> values that are not its default; each is a separate link.
 CHOICES: dict[str, dict[str, str]] = {
     "convergent_kmeans": {
         "mode": "published both lloyd blum dwork dplloyd fastlloyd gupt privgene eugkm",
@@ -114,7 +114,7 @@ def main() -> int:
 
 
 def elsewhere(folder: Path, pages: list[str]) -> dict[str, str]:
-    """Return the hashes of a checkout, computed by its own code in a process of its own."""
+    """Return the hashes of a checkout, computed by its own code in a separate process."""
     only = [word for page in pages for word in ("--only", page)]
     command = [sys.executable, "-m", "tests.recorded_pages", *only]
     environment = {**os.environ, "PYTHONPATH": str(folder)}
@@ -148,7 +148,7 @@ def figures(pages: list[str]) -> dict[str, str]:
 
 
 def _elements(node: Any) -> Iterator[Any]:
-    """Yield what a browser is sent, element by element."""
+    """Yield the content sent to a browser, element by element."""
     proto = getattr(node, "proto", None)
     if proto is not None:
         said = _named(MessageToDict(proto))
@@ -164,7 +164,7 @@ def _elements(node: Any) -> Iterator[Any]:
 
 
 def _named(value: Any) -> Any:
-    """Return a value without what names a session, and without the folder of this checkout."""
+    """Return a value without names of a session, and without the folder of this checkout."""
     if isinstance(value, dict):
         return {key: _named(each) for key, each in sorted(value.items()) if key not in NAMELESS}
     if isinstance(value, list):

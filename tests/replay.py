@@ -1,6 +1,6 @@
-"""A tape of what mechanisms answer in one run, given back in runs on other records.
+"""A tape of the mechanisms' answers in one run, replayed in runs on different records.
 
-What a run releases is a function of public inputs, of its mechanisms' answers, and of public randomness. So the same
+A run's release is a function of public inputs, of its mechanisms' answers, and of public randomness. So the same
 answers lead to the same release, to the bit, whatever the records are.
 """
 
@@ -26,7 +26,7 @@ MECHANISMS = (
         if inspect.isfunction(each) and "rng" in inspect.signature(each).parameters
     ),
     _base.noisy_whole,
-    # As published, a place among as many gaps as exist, so that its options are private, too.
+    # As published, a place among all existing gaps, so its options are also private.
     plan._dp_percentile,
 )
 # With this module in between, it has a different one of that name.
@@ -57,7 +57,7 @@ class Tape:
     """Records the answers of all mechanisms, and plays them in the order in which they were recorded."""
 
     def __init__(self, monkeypatch):
-        """Stand between all mechanisms and whoever calls them."""
+        """Intercept all calls of mechanisms."""
         self.calls, self.playing, self.place, self.inside = [], False, 0, False
         self.forgotten = set()  # numbers of answers that are drawn anew, from the records at hand
         self.asked = []  # (mechanism, private value, public arguments) of the run that is being made
@@ -179,7 +179,7 @@ def _places(_modules):
 
 
 def difference(one, other, path):
-    """Say where two values differ to the bit, "" if nowhere; fields called `nonprivate_` may."""
+    """Return the place where two values differ to the bit, or ""; fields called `nonprivate_` may differ."""
     if one is other:
         return ""
     if isinstance(one, float | np.floating) and isinstance(other, float | np.floating):

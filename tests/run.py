@@ -75,8 +75,8 @@ FURTHER_CHANCES = ("--reruns", "2", "-r", "R")
 # whatever the account around says (empty: not set).
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
 ENVIRONMENT[COLLECTS] = str(SELDOM)
-# What every process makes that does not find it, half a minute of each, is made by one process before the others start:
-# most of the machine code, and what Python and pytest make of the files that they import.
+# One process makes the shared caches before the others start, which would each need half a minute for them: most of
+# the machine code, and the bytecode of imported files.
 MACHINE_CODE = ("-c", "from dpviz.ui.server import lifecycle; lifecycle.prepare()")
 BYTECODE = ("-m", "pytest", "--collect-only", "tests")
 

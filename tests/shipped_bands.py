@@ -2,7 +2,7 @@
 
     python -m tests.shipped_bands
 
-opens each page as it is, and writes `dpviz/assets/bands.json`: all of `dpviz.ui.bands.LossBands`, in some minutes.
+opens each page, and writes `dpviz/assets/bands.json`: all of `dpviz.ui.bands.LossBands`, in some minutes.
 `tests/ui/test_bands.py` computes a part of them anew.
 """
 
@@ -40,7 +40,7 @@ def questions(page: str) -> LossBands:
 
 
 def computed(page: str, values: Sequence[float] | None = None) -> dict[str, Any]:
-    """Return the bands of a page, by what names it and by the slider's value; all of them, or those at `values`."""
+    """Return the bands of a page, by its key and the slider's value; all of them, or those at `values`."""
     asked = questions(page)
     chosen = asked.values if values is None else values
     found = replace(asked, values=chosen).computed()

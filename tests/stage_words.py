@@ -2,8 +2,7 @@
 
     python -m tests.stage_words
 
-writes them down anew. `tests/stories/test_stage_words.py` compares: a sentence that changes is a difference that
-somebody reads.
+writes them again. `tests/stories/test_stage_words.py` compares, so that a person reads every changed sentence.
 """
 
 from collections.abc import Iterator
@@ -49,7 +48,7 @@ def _served(epsilon: float, **options: Any) -> AnyRun:
 
 
 def pages() -> dict[str, dict[str, Any]]:
-    """Return for each page its modes, and what makes a run of each at ε."""
+    """Return for each page its modes, with a function that makes a run at ε."""
     blobs, moons = load("blobs"), load("moons")
     started = partial(_run, "convergent_kmeans", blobs, start_seed=START_SEED)
     family = {name: partial(_run, name, blobs, start_seed=START_SEED) for name in CATALOGUE["convergent_kmeans"].family}
@@ -80,7 +79,7 @@ def _lines(words: StageWords) -> Iterator[str]:
 
 
 def text(page: str) -> str:
-    """Return the words of a page: of each mode and ε what all read, then what the curator and the public read."""
+    """Return the words of a page: for each mode and ε, the text for everyone, then the curator's and the public's."""
     lines = []
     for mode, made in pages()[page].items():
         for epsilon in EPSILONS:

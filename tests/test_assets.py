@@ -1,4 +1,4 @@
-"""Scripts and sheets, and what a published page has of them: they say the same."""
+"""Scripts and sheets agree with their copies in a published page."""
 
 import re
 from pathlib import Path

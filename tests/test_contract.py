@@ -1,4 +1,4 @@
-"""What every entry of the two catalogues keeps; a new entry is tested by being there."""
+"""Rules for every entry of the two catalogues; a new entry is tested automatically."""
 
 import dataclasses
 import importlib
@@ -15,7 +15,7 @@ N = 120
 HOMES = {"dpviz.methods": methods.CATALOGUE, "dpviz.baselines": baselines.CATALOGUE}
 CATALOGUE = methods.ALGORITHMS
 
-# What an algorithm cannot do without, because nothing public stands for it by default: name -> d -> fields of Params.
+# Required inputs of an algorithm, without a public default: name -> d -> fields of Params.
 NEEDS = {"source_target": lambda d: {"targets": np.random.default_rng(7).random((30, d)), "epsilon": 1.0}}
 
 

@@ -10,7 +10,7 @@ import dpviz
 from tests.numeric import run_python
 
 PACKAGES = ["dpviz", *(each.name for each in pkgutil.walk_packages(dpviz.__path__, "dpviz.") if each.ispkg)]
-# A function with fewer parameters can say everything in a sentence.
+# A function with fewer parameters can be described in one sentence.
 MIN_PARAMETERS = 3
 PYDOCLINT = ("-m", "pydoclint.main", "--config=pyproject.toml")
 

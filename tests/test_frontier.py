@@ -1,4 +1,4 @@
-"""The frontier: the page says what the figures say, a small run measures right and goes on where it stopped."""
+"""The frontier: the page agrees with the figures, and a small run measures correctly and resumes."""
 
 import gzip
 import json

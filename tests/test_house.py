@@ -35,7 +35,7 @@ parsed = functools.cache(ast.parse)
 
 
 def computes(path: PurePosixPath) -> bool:
-    """Say whether a file decides over records or makes releases."""
+    """Check whether a file decides about records or makes releases."""
     parts = path.parts
     return path.parts[0] == "dpviz" and (
         parts[1] in SAME_BITS or (parts[1] == "methods" and parts[3:4] == ("algorithm",))
@@ -57,7 +57,7 @@ def imported(tree: ast.Module, path: PurePosixPath) -> Iterator[str]:
 
 
 def called(node: ast.Call) -> str:
-    """Return the last name of what is called."""
+    """Return the last name of a called function."""
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""
@@ -120,7 +120,7 @@ def test_the_house_stands() -> None:
 def test_every_folder_is_a_package_and_nobody_asks_modules_what_they_have():
     folders = {path.parent for path in (ROOT / "dpviz").glob("**/*.py")}
     assert [folder.name for folder in folders if not (folder / "__init__.py").exists()] == []
-    # Pages and tools learn what a method has from its typed record.
+    # Pages and tools find a method's parts in its typed record.
     asked = ("ModuleType", "hasattr(", "import_module(")
     seam = [path for path in house() if path.parts[1:2] in (("tools",), ("stories",), ("ui",))]
     assert [f"{path}: {word}" for path in seam for word in asked if word in house()[path]] == []

@@ -1,4 +1,4 @@
-"""The package as a library: what it lists, what is loaded when, and what runs where the app's packages are missing."""
+"""The package as a library: its names, its imports, and its functions without the app's packages."""
 
 import importlib
 import pickle
@@ -78,7 +78,7 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def my_fit(points, box, params, rng):  # noqa: ARG001 - the arguments of every fit
-    """Release the middle of the box, of which nothing is claimed."""
+    """Release the middle of the box, without any claim."""
     return Result(CentersRelease((box.low + box.high)[None] / 2), (), (), Guarantee(None, None))
 
 
@@ -201,7 +201,7 @@ MISTAKES = {
     "a file to load": (lambda: load("mine.csv"), r"goes to `dpviz\.run`"),
     "an estimator": (lambda: dpviz.estimators.DPLlyod, "Perhaps DPLloyd"),
     "an array has no names": (lambda: run_people(data=PEOPLE.to_numpy(), features=["a"]), "an array"),
-    "a set has its own": (lambda: run_people(None, BLOBS, features=["x"]), "features were given beside a Dataset"),
+    "a set has its own": (lambda: run_people(None, BLOBS, features=["x"]), "features were given with a Dataset"),
     "bounds name the features": (lambda: run_people(((0,) * 3, (9,) * 3)), r"\(age, bmi\)"),
     "reversed bounds": (lambda: run_people(((0, 50), (120, 0))), "bounds of bmi were reversed"),
     "reversed for all": (lambda: run_people((120, 0)), "bounds of age were reversed.*Swap"),
@@ -336,7 +336,7 @@ def test_rows_of_a_person_are_counted_on_the_card_and_in_the_account():
         DPLloyd(epsilon=0.5, bounds=data.box, rows_per_person=2).fit(data.points)
         assert budget.epsilon_spent == 4.0
         assert budget.remaining == 1.5
-        with pytest.raises(ValueError, match="would bring the releases to epsilon = 7"):
+        with pytest.raises(ValueError, match="would bring the total to epsilon = 7"):
             dpviz.run("dplloyd", data, epsilon=1, rows_per_person=3)
     asked = {"epsilon": [1.0], "methods": ["dplloyd"]}
     found = dpviz.compare("dplloyd", data, epsilon=1, seeds=1, rows_per_person=3)

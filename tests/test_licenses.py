@@ -14,9 +14,9 @@ REQUIREMENTS = (ROOT / "requirements.txt").read_text("utf-8")
 # Identifiers of SPDX that ask for a notice at most.
 _NOTICE = "MIT MIT-CMU 0BSD BSD-2-Clause BSD-3-Clause Apache-2.0 PSF-2.0 ISC Zlib CC0-1.0"
 PERMISSIVE = {*_NOTICE.split(" "), "Apache-2.0 WITH LLVM-exception"}
-# Files stay under it when they are changed; what uses them does not come under it.
+# Changed files stay under it; code that uses them does not fall under it.
 FILE_BY_FILE = {"certifi": "MPL-2.0"}  # the root certificates, a table; Streamlit's own dependency brings it
-# What packages without an expression write, in their own words or as a classifier.
+# Licenses of packages without an expression, in their own words or as a classifier.
 WORDS = {
     "MIT License": "MIT",
     "BSD License": "BSD-3-Clause",

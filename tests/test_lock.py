@@ -11,12 +11,12 @@ from packaging.requirements import Requirement
 from tests.test_licenses import REQUIREMENTS, app_needs
 
 LOCKED = (Path(__file__).resolve().parents[1] / "requirements.lock").read_text("utf-8")
-# The other machines that the app runs on; `brought` tells what this one needs.
+# The other machines that the app runs on; `brought` lists the packages that this one needs.
 MACHINES = [{}, {"sys_platform": "win32", "platform_system": "Windows"}, {"sys_platform": "darwin"}]
 
 
 def pins(lock):
-    """Return (what is pinned, its checksums) for each entry."""
+    """Return (pinned package, its checksums) for each entry."""
     entries = [entry for entry in re.split(r"\n(?=\S)", lock) if entry[:1].isalpha()]
     return [
         (Requirement(re.split(r"\s*\\\n|\s+--hash", entry)[0]), re.findall(r"--hash=(\S+)", entry)) for entry in entries
@@ -52,7 +52,7 @@ def problems(requirements, lock, needed):
 
 
 def brought_along():
-    """Return what the locked versions bring along; nothing where other ones are installed, which may need others."""
+    """Return the dependencies of the locked versions; nothing if different versions are installed."""
     locked = {(pin.name.lower(), str(pin.specifier)) for pin, _ in pins(LOCKED)}
     needed = app_needs().keys()
     same = all((name, f"=={version(name)}") in locked for name in needed if name in dict(locked))

@@ -1,4 +1,4 @@
-"""Sessions that open their first page at the same time take turns, and the server answers paths of its own."""
+"""Sessions that open their first page at the same time take turns, and the server answers its own paths."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ READERS = 8
 
 
 def shown(monkeypatch, show, state):
-    """Have every reader open the page in a thread of their own; returns when all have it."""
+    """Make every reader open the page in a separate thread; returns when all have it."""
     monkeypatch.setattr(navigation, "st", SimpleNamespace(session_state=state))
     monkeypatch.setattr(navigation, "_show", show)
     readers = [threading.Thread(target=navigation.run) for _ in range(READERS)]

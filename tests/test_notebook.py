@@ -1,4 +1,4 @@
-"""`dpviz.show`: what a notebook gets, what is saved with it, and what it says where it cannot draw."""
+"""`dpviz.show`: its output in a notebook, the saved parts, and its message if it cannot draw."""
 
 import base64
 import sys
@@ -43,7 +43,7 @@ def run(data, name, **knobs):
 
 
 def holds(packed: bytes, points: np.ndarray) -> int:
-    """Count the records, box units or data units, whose two coordinates stand beside each other in `packed`."""
+    """Count the records, box units or data units, whose two coordinates are adjacent in `packed`."""
     return sum(row.astype(np.float32).tobytes() in packed for row in points)
 
 

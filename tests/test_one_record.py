@@ -1,6 +1,7 @@
-"""What happens to one record follows from it, public inputs and releases: to the bit, however many others there are.
+"""The treatment of one record follows from it, public inputs and releases: to the bit, for any number of other records.
 
-The rule stands in CONTRIBUTING.md. `tests/one_record.py` lists what decides about a record, and which method uses it.
+The rule stands in CONTRIBUTING.md. `tests/one_record.py` lists the decisions about a record, and the methods that use
+them.
 """
 
 import os
@@ -213,7 +214,7 @@ def test_the_histogram_of_a_file_moves_by_one_with_the_person_at_its_top():
     assert max(loss) <= 1
 
 
-# What the first step decides follows from public inputs alone, so that one record more must leave it alone.
+# The first step's decisions follow only from public inputs, so one more record must not change them.
 FIRST = {
     **dict.fromkeys(
         ("convergent_kmeans", "lloyd", "blum", "dwork", "dplloyd", "fastlloyd", "morse", "source_target"),
@@ -274,7 +275,7 @@ def as_products_did(points, centers):
 
 
 def two_ways(points, centers):
-    """Return the nearest centers as until 0.1.0: one way below 16,000 records, another one from there on."""
+    """Return the nearest centers as until 0.1.0: one way below 16,000 records, and a different way from there on."""
     return as_products_did(points, centers) if len(points) < 16_000 else argmax_linear(points, *nearness(centers))
 
 

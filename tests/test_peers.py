@@ -1,4 +1,4 @@
-"""The peers beside us: the page says what the figures say, a small run measures right, the yardstick spends epsilon."""
+"""The peers: the page agrees with the figures, a small run measures correctly, and the yardstick spends epsilon."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Seeded runs release and show, to the bit, what they did when their hashes were written down."""
+"""Seeded runs have the same releases and pictures, to the bit, as when their hashes were recorded."""
 
 import importlib
 import json

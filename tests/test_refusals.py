@@ -1,4 +1,4 @@
-"""Refusals of the library that no other test meets: each says what was given and what is allowed."""
+"""Refusals of the library that no other test covers: each states the given and the allowed values."""
 
 import re
 from pathlib import Path

@@ -1,8 +1,8 @@
 """The replay law: a run on wholly other records whose mechanisms answer the same releases the same, to the bit.
 
-It holds whatever a method computes in between: no decision, size, weight or shape reads records except through a
-mechanism. It holds of all steps, too: what they are not called `nonprivate_` of follows from answers alone, and with it
-what mechanisms are asked about later. How much noise that takes is for `test_sensitivity`.
+It holds for any computation in between: no decision, size, weight or shape reads records except through a mechanism.
+It also holds for all steps: fields not called `nonprivate_` follow only from answers, and so do the later inputs of
+mechanisms. How much noise that takes is for `test_sensitivity`.
 """
 
 import dataclasses
@@ -25,7 +25,8 @@ from tests.replay import LONGER, RefusedError, Tape, difference
 
 N, OTHERS = 1200, (3, 7200)
 EXAMPLES = Path(__file__).resolve().parents[1] / "docs" / "examples"
-# What releases more than mechanisms answer, and why. Nothing is proved of it, and the law has to refuse it.
+# Methods that release more than the mechanisms' answers, with reasons. Nothing is proved of it, and the law has to
+# refuse it.
 LEAKS = {
     "mode=published": "convergent k-means: zones stand on exact means, and the last centers are exact sums over counts",
     "start=records": "the start is made of records",
@@ -34,7 +35,7 @@ LEAKS = {
 
 
 def clumps(n, d, *seed):
-    """Return n records in the unit cube, in clumps of a number, places and a width of their own."""
+    """Return n records in the unit cube, in clumps with their own number, places and width."""
     rng = np.random.default_rng([*seed, n, d])
     k = int(rng.integers(2, 6))
     points = rng.random((k, d))[rng.integers(k, size=n)] + rng.choice([0.03, 0.2]) * rng.standard_normal((n, d))
@@ -154,7 +155,7 @@ def module_of(source, name, monkeypatch):
 
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_method_from_outside_is_covered(wrong, monkeypatch):
-    """It is in the catalogue where it is installed. The wrong one places its centers by the exact counts, too."""
+    """It is in the catalogue where it is installed. The wrong variant also places its centers by the exact counts."""
     source = PLUGIN.replace("trace[-1].noisy_counts, 0.0)", "trace[-1].nonprivate_counts, 0.0)") if wrong else PLUGIN
     assert wrong == (source != PLUGIN)
     module = module_of(source, "one_grid_of_another_package", monkeypatch)
@@ -168,7 +169,7 @@ def test_a_noise_that_was_forgotten_is_refused(example, monkeypatch):
 
 
 def looked_at(monkeypatch, **exact):
-    """Let what a gap is held against be exact: `exact` has what to give instead, made of what was found and chosen."""
+    """Make the reference of a gap exact: `exact` has what to give instead, made of what was found and chosen."""
     real = tree._inspect_gaps
 
     def wrong(*given, **named):
@@ -239,7 +240,7 @@ def test_an_answer_that_is_not_from_the_tape_is_noticed(name, tape):
 
 
 def test_other_requests_are_refused(tape):
-    """Another mechanism, shape, scale, number of requests, and a generator that stands elsewhere."""
+    """A different mechanism, shape, scale, number of requests, and state of the generator."""
     rng = np.random.default_rng
     with tape.recording():
         first = mechanisms.laplace([1.0, 2.0], scale=1.0, rng=rng(0))

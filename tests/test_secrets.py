@@ -25,7 +25,7 @@ from dpviz.tools.audit.cases import params_of
 
 SECRET, WHOLE = 0.12345678901, 1234567
 LONGEST = 1000  # characters of a repr
-# Fields that hold records, or what is exact of them, under names that do not say so.
+# Fields with records or exact statistics whose names do not show it.
 EXACT = {"points", "unit", "records", "labels", "neighbour", "source", "trace", "arrays", "here", "sample"}
 PUBLIC = {
     "PublicTargets": "targets are public",
@@ -98,7 +98,7 @@ class Bare:
 
 @dataclasses.dataclass
 class OwnStep(Step):
-    """A step of somebody else's method, without slots."""
+    """A step of a third-party method, without slots."""
 
     centers: np.ndarray
 

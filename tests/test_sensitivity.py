@@ -1,9 +1,9 @@
-"""One record more, all releases held: what noise and choices are given moves by as much as the events say, and no more.
+"""With one more record and fixed releases, the inputs of noise and choices move by exactly the events' amounts.
 
-A run is made once, and what each mechanism releases is kept. The same run is made again on records that lie on its own
-borders (between centers, on planes, in corners of lattices), with one of them more or less, or another one, and each
-mechanism answers what it did before, whatever it is given. What it is given in the two runs is compared: the losses of
-all of them together are at most what the run's events add up to.
+A run is made once, and each mechanism's output is kept. The same run is made again on records that lie on its own
+borders (between centers, on planes, in corners of lattices), with one record added, removed or replaced, and each
+mechanism repeats its answer, whatever its input. The inputs in the two runs are compared: the total loss is at most
+the total of the run's events.
 """
 
 import dataclasses
@@ -34,12 +34,12 @@ AWAY = (0.1, 0.4)
 NUMBERS = (3, 63)
 INTERVAL = Purpose.INTERVAL
 LOCAL = ("lloyd", "nd_laplace")  # no privacy, and noise that each record has of its own
-# It draws a place among the records' own gaps: what could be drawn differs. Its law is in methods/dpm/algorithm.
+# It draws a place among the records' own gaps, so the options differ. Its law is in methods/dpm/algorithm.
 OWN_PLACES = ("dpm", "published")
 
 
 def modes():
-    """Yield (method, choices) of every combination of choices that says it proves something; others return early."""
+    """Yield (method, choices) of every combination of choices with a proof; others return early."""
     for method in sorted(set(ALGORITHMS) - set(LOCAL)):
         made, plan = ALGORITHMS[method].Params, ALGORITHMS[method].audit
         free = [knob for knob in knobs(made) if knob.kind == "choice" and knob.name not in plan.idle]
@@ -50,7 +50,7 @@ def modes():
                 yield pytest.param(method, {**longer, **choices}, id=":".join((method, *values)))
 
 
-# What a mechanism is asked for, and what a move of 1 in its private value is worth.
+# A mechanism's request, and the cost of a move of 1 in its private value.
 WORTH = {
     mechanisms.laplace: lambda scale: ("noise", scale),
     mechanisms.gaussian: lambda sigma: ("gaussian", sigma),
@@ -63,7 +63,7 @@ class Tape(replay.Tape):
     """A tape that knows the centers by which records were assigned in the run that was recorded."""
 
     def __init__(self, monkeypatch):
-        """Watch the assignment, too."""
+        """Also watch the assignment."""
         super().__init__(monkeypatch)
         self.centers = []
         for name, module in list(sys.modules.items()):
@@ -84,7 +84,7 @@ class Tape(replay.Tape):
             return self._run(method, unit, params, box)
 
     def replay(self, method, unit, params, box=None):
-        """Return the result of a run that is answered from the tape, and what its mechanisms were given."""
+        """Return the result of a run that is answered from the tape, and the inputs of its mechanisms."""
         with self.replaying():
             result = self._run(method, unit, params, box)
         given = []
@@ -94,7 +94,7 @@ class Tape(replay.Tape):
         return result, given
 
     def _run(self, method, unit, params, box):
-        """Run the method on records (n, d) of [0, 1]^d put into `box`."""
+        """Run the method on records (n, d) of [0, 1]^d scaled to `box`."""
         box = Box.cube(0.0, 1.0, unit.shape[1]) if box is None else box
         points = box.clip(box.from_unit(unit))
         return ALGORITHMS[method].fit(points, box, params, rng=np.random.default_rng(0))
@@ -107,7 +107,7 @@ def far(value, other):
 
 
 def losses(one, other):
-    """Return pure epsilon (infinite with Gaussian noise) and rho of what two runs gave to the same mechanisms."""
+    """Return pure epsilon (infinite with Gaussian noise) and rho of two runs' inputs to the same mechanisms."""
     pure, rho = [], []
     for (kind, x, scale), (_, y, _) in zip(one, other, strict=True):
         if kind == "choice":  # each row among its own: the log-ratio's range
@@ -147,7 +147,7 @@ def on_own_borders(decisions, n, d, seed):
 
 
 def shares(tape, method, choices, d, seeds=range(2), box=None):
-    """Yield what a run was found to lose over what its events add up to, again and again; none if nothing is proved."""
+    """Yield a run's measured loss divided by the total of its events, repeatedly; nothing without a proof."""
     params = params_of(method, choices, Box.cube(0.0, 1.0, d) if box is None else box)
     for seed, n in itertools.product(seeds, NUMBERS):
         first = tape.record(method, on_own_borders([], n, d, seed)[:n], params, box)
@@ -219,7 +219,7 @@ def leaves(events):
 
 
 def paid_by(call, kind, worth, events):
-    """Take from `events`, in their order, what pays for an answer; return its purpose and what it allows to lose.
+    """Take from `events`, in their order, the payment for an answer; return its purpose and its allowed loss.
 
     (None, infinity) where no event does.
     """
@@ -237,7 +237,7 @@ def paid_by(call, kind, worth, events):
             for each in same:  # out of one part, and into another
                 events.remove(each)
             return purpose_of(event), len(same) * event.epsilon
-    # Two kinds of noise of one scale, stated as what they cost together.
+    # Two kinds of noise of one scale, stated by their joint cost.
     pure = [] if kind == "gaussian" else [each for each in events if isinstance(each, PureEvent)]
     return (purpose_of(pure[0]), pure[0].epsilon) if pure else (None, math.inf)
 
@@ -292,7 +292,7 @@ NOT_ALL = {
 
 @pytest.mark.parametrize(("method", "choices"), list(modes()))
 def test_each_answer_costs_what_its_own_event_says(method, choices, monkeypatch):
-    """And no less: one record moves as much as that, so that twice as much would be found."""
+    """And no less: one record moves exactly this much, so the test would find twice the amount."""
     tape = Tape(monkeypatch)
     alone = {name: 1 for name in ("n_clusters", "n_components") if name in choices}
     settings = [({**choices, **alone}, 1, n) for n in NUMBERS] + [(choices, 2, NUMBERS[1])]
@@ -311,7 +311,7 @@ def by_place(records, slopes, offsets):
 
 
 def hung_on_others(monkeypatch):
-    """Let what decides about records round them as products of matrices do."""
+    """Make decisions about records round like matrix products."""
     for decides in (solvers.assign, solvers.hard_moments):
         monkeypatch.setattr(sys.modules[decides.__module__], "argmax_linear", by_place)
     monkeypatch.setattr(lsh_splits, "projections", by_remainder)

@@ -1,4 +1,4 @@
-"""The privacy boundary is a type: the checker accepts a release and refuses a step, whatever the step looks like."""
+"""The privacy boundary is a type: the checker accepts a release and refuses a step, of any type."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ BARE, TOO_MANY = "bare_boundary.py", "ignored_boundary.py"  # the snippet withou
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
-    """Return what mypy says of each file, {name: lines}: of the package, of the snippet, and of two wrong copies.
+    """Return mypy's messages about each file, {name: lines}: of the package, of the snippet, and of two wrong copies.
 
     It reads all of them at once, and keeps nothing: a second look would cost more than it saves.
     """

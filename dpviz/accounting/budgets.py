@@ -41,13 +41,13 @@ _PARTS: ContextVar[tuple[tuple["OpenBudget", Part, object], ...]] = ContextVar("
 # delta at which epsilon of zCDP is stated if no delta was given. Our choice.
 STATED_DELTA = 1e-9
 ROWS = (
-    "One person has at most {rows} rows: the limits count all of them together, {rows} times the ε of one row. Who has "
-    "more is protected less."
+    "One person has at most {rows} rows: the limits count all of them together, {rows} times the ε of one row. A "
+    "person with more rows is protected less."
 )
 # Environment variable that processes inherit: the files, one per line, that exist while their processes have budgets.
 MARKS = "DPVIZ_BUDGETS"
 ELSEWHERE = (
-    "A budget is open in a process that started this one, which does not see what is released here. {title} was not "
+    "A budget is open in a process that started this one, which does not see the releases made here. {title} was not "
     "run. Use n_jobs=1, or threads: joblib.parallel_config(backend='threading')."
 )
 
@@ -176,7 +176,7 @@ class OpenBudget:
             )
         self._check_open()
         if self._opened is not None:
-            raise ValueError(f"The part {_named(self._opened[0])} is open, and has no parts. Leave it first.")
+            raise ValueError(f"The part {_named(self._opened[0])} is open, so it has no parts. Leave it first.")
         rows, columns = records, getattr(records, "columns", ())
         # If pandas is not loaded, the records are not a pandas frame.
         pandas = sys.modules.get("pandas")
@@ -259,7 +259,7 @@ class OpenBudget:
 
     def _check_open(self) -> None:
         if self not in _OPEN:
-            raise ValueError("The budget is not open, so that nothing would be counted. Use it within `with budget:`.")
+            raise ValueError("The budget is not open, so nothing would be counted. Use it within `with budget:`.")
 
     @property
     def _opened(self) -> tuple[Part, object] | None:
@@ -304,8 +304,8 @@ class OpenBudget:
         if over:
             name = over.partition(" ")[0]
             raise BudgetError(
-                f"{spent.name} would bring the releases to {over}. It was not run. Lower its "
-                f"{'epsilon' if name == 'rho' else name}, or open a budget of more {name} beforehand."
+                f"{spent.name} would bring the total to {over}. It was not run. Lower its "
+                f"{'epsilon' if name == 'rho' else name}, or open a budget with more {name} first."
             )
 
     def _claim(self, title: str, guarantee: Guarantee, events: Sequence[Event], part: Part | None) -> Claim:
@@ -320,7 +320,7 @@ class OpenBudget:
                 "and public bounds, or run it outside of the budget."
             )
         if not math.isfinite(claim.epsilon):
-            raise BudgetError(f"{title} at ε = ∞ is without privacy: no budget allows it. It was not run.")
+            raise BudgetError(f"{title} at ε = ∞ has no privacy: no budget allows it. It was not run.")
         row = guarantee.of_row.proved or claim
         if claim.per_distance:
             claim = row = across_box(guarantee, events)
@@ -332,15 +332,14 @@ class OpenBudget:
             raise BudgetError(f"The noise of {title} spends more than its guarantee says. It was not run.")
         if claim.adjacency is Adjacency.REPLACE and self.adjacency is Adjacency.ADD_REMOVE:
             raise BudgetError(
-                f"The guarantee of {title} is about a record that changes, and this budget about one that is added or "
-                "removed: nothing follows from the one for the other. It was not run. Use "
-                "budget(..., neighbors='replace')."
+                f"The guarantee of {title} is about changing a record, but this budget is about adding or removing "
+                "one: neither implies the other. It was not run. Use budget(..., neighbors='replace')."
             )
         if claim.adjacency is Adjacency.REPLACE and part is not None:
             raise BudgetError(
                 f"The guarantee of {title} is about a record that changes within {_named(part)}, but one that is "
-                "replaced may leave this part for another: one record less here, one more there, of which nothing is "
-                "proved. It was not run. Choose a mode that is proved for a record that is added or removed."
+                "replaced may leave this part for another: one record less here, one more there, about which nothing "
+                "is proved. It was not run. Choose a mode that is proved for a record that is added or removed."
             )
         if self.adjacency is Adjacency.REPLACE:
             claim = under_replace(claim)
@@ -384,7 +383,7 @@ def _rho(claim: Claim) -> float:
 
 
 def _are_rows_of(rows: object, records: object) -> bool:
-    """Return True if all `records`, counted, are rows of a part; columns are found by their names."""
+    """Return True if all `records`, with repetitions, are rows of a part; columns are found by their names."""
     if records is rows:
         return True
     if isinstance(records, str | os.PathLike) or isinstance(rows, str | os.PathLike):
@@ -409,7 +408,7 @@ def _beyond(name: str, total: float, allowed: float) -> str:
     if total <= allowed * (1.0 + ROUNDING):
         return ""
     digits = next(n for n in range(6, 18) if f"{total:.{n}g}" != f"{allowed:.{n}g}")
-    return f"{name} = {total:.{digits}g}, but {allowed:.{digits}g} is the budget"
+    return f"{name} = {total:.{digits}g}, but the budget is {allowed:.{digits}g}"
 
 
 def check_rows(rows: object) -> None:

@@ -333,7 +333,7 @@ def privacy_loss_distribution(
     losses = _sequence(events, adjacency).times(rows)
     if not losses.is_within_reach:
         raise ValueError(
-            f"A step had epsilon or mu above {LARGEST_STEP:g}, but its distribution would hold nothing but that. "
+            f"A step had epsilon or mu above {LARGEST_STEP:g}, but its distribution would contain nothing else. "
             "Use pure_epsilon, or add noise."
         )
     if interval is not None and not 0 < interval < math.inf:
@@ -342,7 +342,7 @@ def privacy_loss_distribution(
 
 
 def delta_of(events: Iterable[Event], epsilon: float, adjacency: Adjacency) -> float:
-    """Return an upper bound on the delta of events at an epsilon; 0 from their pure epsilon on.
+    """Return an upper bound on the delta of events at an epsilon; 0 at their pure epsilon and above.
 
     If a step is beyond the reach of `privacy_loss_distribution` (for example, without noise), the result is the delta
     of the Gaussians alone after the pure steps have taken their epsilon.
@@ -513,7 +513,7 @@ class Sum:
 
     @property
     def is_over(self) -> bool:
-        """True if the total exceeds the stated one by more than the rounding of a sum of doubles."""
+        """True if the total exceeds the stated total by more than the rounding of a sum of doubles."""
         return self.total > self.stated * (1.0 + ROUNDING)
 
 

@@ -239,7 +239,7 @@ def group_size(leaf: Leaf, adjacency: Adjacency) -> int:
         return 2
     raise ValueError(
         f"{leaf.label!r} was calibrated for REPLACE, but the account is under ADD_REMOVE (a record that moves between "
-        "parallel parts needs that too), and a bound on changed records says nothing about added ones. "
+        "parallel parts needs that too), and a bound on changed records says nothing about added records. "
         "State its sensitivity for ADD_REMOVE."
     )
 
@@ -248,7 +248,7 @@ def unknown(event: Event) -> TypeError:
     """Return the error for an event that no account here can read."""
     return TypeError(
         f"An event was a {type(event).__name__}, but accounts know LaplaceEvent, GaussianEvent, PureEvent, "
-        "SequenceEvent and ParallelEvent. Say it with one of those."
+        "SequenceEvent and ParallelEvent. Use one of these."
     )
 
 

@@ -179,7 +179,7 @@ class Teacher {
     const send = (/** @type {number} */ step) => this.send({ step });
     this.list.addEventListener("change", () => send(Number(this.list.value)));
     this.back = makeButton("", "Back", () => send(this.step - 1));
-    this.tell = makeButton("", "Show what is right", () => this.send({ tell: STEPS[this.step].name }));
+    this.tell = makeButton("", "Show the answer", () => this.send({ tell: STEPS[this.step].name }));
     this.next = makeButton("", "Next, for everyone", () => send(this.step + 1));
     const end = makeButton("", "End the class", () => { if (confirm("End the class? All answers are gone then.")) this.send({ end: true }); });
     const bar = make("nav", "bar", [this.back, this.list, this.tell, this.next, end], { "aria-label": "Steps" });

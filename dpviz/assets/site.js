@@ -292,7 +292,7 @@ export class Site {
     });
   }
 
-  /** What runs with other noise lose, at each stop: the curator's. */
+  /** Loss of runs with different noise, at each stop. Curator only. */
   get bands() {
     const { audiences, bands } = this.index;
     return audiences[this.at.audience] === "public" ? [] : bands[this.at.mode] ?? [];

@@ -82,8 +82,8 @@ def uniform_prior(box: Box, shape: Sequence[int]) -> Prior:
     cells = tuple(int(count) for count in shape)
     if len(cells) != box.d or min(cells) < 1 or math.prod(cells) > MAX_CELLS:
         raise ValueError(
-            f"shape was {cells}, but the box has {box.d} axes: give each one cell at least, and {MAX_CELLS} in all at "
-            "most."
+            f"shape was {cells}, but the box has {box.d} axes: give each at least one cell, and at most {MAX_CELLS} "
+            "in all."
         )
     middles = [
         low + (np.arange(count) + 0.5) * (width / count)
@@ -452,7 +452,7 @@ def spent(epsilon: float, n_releases: int) -> Budget:
 
 def _rows(points: FloatArray) -> FloatArray:
     if not len(points):
-        raise ValueError("The release had no rows, but a reconstruction needs one draw at least.")
+        raise ValueError("The release had no rows, but a reconstruction needs at least one draw.")
     return points
 
 

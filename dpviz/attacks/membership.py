@@ -107,10 +107,10 @@ def membership_game(
     if rows.ndim != 1 or not rows.size or not ((rows >= 0) & (rows < len(here))).all():
         raise ValueError(f"targets must be rows from 0 to {len(here) - 1}, one at least.")
     if n_runs < 2:
-        raise ValueError(f"n_runs was {n_runs}, but both worlds must be seen: play 2 runs at least.")
+        raise ValueError(f"n_runs was {n_runs}, but both worlds must occur: play at least 2 runs.")
     coins = rng.random((n_runs, rows.size)) < 0.5
     if coins.all() or not coins.any():
-        raise ValueError(f"All coins of {n_runs} runs fell alike, so one world was never seen. Play more runs.")
+        raise ValueError(f"All {n_runs} coins fell alike, so one world never occurred. Play more runs.")
     scores = np.empty(coins.shape)
     candidates = here[rows]
     for row, coin, generator in zip(scores, coins, rng.spawn(n_runs), strict=True):
@@ -123,7 +123,7 @@ def membership_game(
 def center_fit_scores(release: CentersRelease, records: ArrayLike) -> FloatArray:
     """Return minus the distance of each of `records` (t, d) to its nearest released center: (t,), data units.
 
-    The fit is the loss of a clustering at a record; a record inside pulls a center towards itself. -inf for all records
+    The fit is the loss of a clustering at a record; a record inside pulls a center toward itself. -inf for all records
     if no center was released. Source: Yeom et al. 2018, section 3, with this loss.
     """
     rows = as_points(records, n_features=release.centers.shape[1], name="records")
@@ -312,7 +312,7 @@ def _starts(records: Points, labels: Labels, places: Points, place_labels: Label
 
 def _halved(own: Points, behind: Points, other: Callable[[Points], FloatArray]) -> Points:
     """Return a point just behind the boundary on each segment from `own` to `behind` (s, d). Its label is different."""
-    # Shares of the way. `far` has a different label throughout.
+    # Shares of the distance. `far` has a different label throughout.
     near, far = np.zeros((len(own), 1)), np.ones((len(own), 1))
     for _ in range(HALVINGS):
         middle = 0.5 * (near + far)

@@ -243,8 +243,8 @@ def membership_rounds(
     stranger = as_points(np.atleast_2d(other), n_features=records.shape[1], name="other")[0]
     if n_rounds < 1 or not 0 <= target < len(records):
         raise ValueError(
-            f"n_rounds was {n_rounds} and target {target}, but there must be 1 round at least and the target be a row "
-            f"from 0 to {len(records) - 1}."
+            f"n_rounds was {n_rounds} and target {target}, but there must be at least 1 round, and the target must be "
+            f"a row from 0 to {len(records) - 1}."
         )
     candidates = frozen(np.stack([records[target], stranger]))
     for generator in rng.spawn(n_rounds):

@@ -21,7 +21,7 @@ from dpviz.core import Box, Budget, CentersRelease, FloatArray, Points, as_point
 
 # Minimum runs of each world: two quarters of two runs each to choose on, and a half to score on.
 LEAST_RUNS = 8
-# Shrinkage of correlations towards 0 for a learned direction. Our choice.
+# Shrinkage of correlations toward 0 for a learned direction. Our choice.
 SHRINKAGE = 0.5
 
 
@@ -100,7 +100,7 @@ def roc_bound(false_positive: ArrayLike, budget: Budget) -> FloatArray:
     rate = np.asarray(false_positive, dtype=np.float64)
     if not ((rate >= 0) & (rate <= 1)).all():
         raise ValueError("false_positive held a number outside [0, 1], but it is a rate. Divide counts by their total.")
-    # Beyond e^700 the first line is above 1 for every positive rate that a float can hold beside 1.
+    # Beyond e^700 the first line is above 1 for every positive rate that a float can represent.
     growth, shrink = math.exp(min(budget.epsilon, 700.0)), math.exp(-budget.epsilon)
     steep = growth * rate + budget.delta
     flat = 1.0 - shrink * (1.0 - budget.delta - rate)
@@ -251,7 +251,7 @@ def _kink(epsilon: float) -> float:
 def _scores(values: ArrayLike, name: str) -> FloatArray:
     scores = np.asarray(values, dtype=np.float64)
     if scores.ndim != 1 or not scores.size:
-        raise ValueError(f"{name} must have shape (rounds,) with one round at least, got {scores.shape}.")
+        raise ValueError(f"{name} must have shape (rounds,) with at least one round, got {scores.shape}.")
     if np.isnan(scores).any():
         raise ValueError(f"{name} held NaN, but every round needs a score. Use -inf for a round without evidence.")
     return scores

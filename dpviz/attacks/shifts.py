@@ -17,8 +17,8 @@ def best_guess_rate(shifts: Iterable[float]) -> float:
     """Return the rate at which the best attacker tells two equally likely worlds apart, from 0.5 to 1.
 
     Each of the noisy values is an exact value plus Laplace noise, all independent, and the worlds differ by known
-    shifts of the exact values. Shifts are in scales of the noise, at least 0; one world is likelier from a loss of 0
-    on, so that the rate is 1/2 + E[max(0, 1 - exp(-L))] / 2. L is the sum of the values' losses. The loss of a value
+    shifts of the exact values. Shifts are in scales of the noise, at least 0; one world is likelier if the loss is at
+    least 0, so the rate is 1/2 + E[max(0, 1 - exp(-L))] / 2. L is the sum of the values' losses. The loss of a value
     with shift a is a with chance 1/2, -a with chance exp(-a)/2, and has density exp((l - a)/2)/4 between them. Its
     distribution is put on a grid and convolved.
 

@@ -383,9 +383,9 @@ def _check_neighbors(records: Points, others: Points, adjacency: Adjacency | Non
         if adjacency is not None:
             difference = "one record added or removed" if adjacency is Adjacency.ADD_REMOVE else "one record replaced"
         raise ValueError(
-            f"points and neighbor were no neighbors: {n_gone} of {len(records)} records of points are not in "
+            f"points and neighbor were not neighbors: {n_gone} of {len(records)} records of points are not in "
             f"neighbor, and {n_come} of {len(others)} of neighbor are not in points. They must differ by "
-            f"{difference}. Take one data set twice, and change that in one of them."
+            f"{difference}. Use one data set twice, and make that change in one copy."
         )
 
 

@@ -103,7 +103,7 @@ def gather(
         return stacked([arrays_of(each) if statistics is None else measured(each, statistics) for each in outputs])
     rows = np.asarray(run.draw(points, n_runs, rng))
     if rows.shape[:1] != (n_runs,):
-        raise ValueError(f"The batch must have shape ({n_runs}, ...), got {rows.shape}: one run a row.")
+        raise ValueError(f"The batch must have shape ({n_runs}, ...), got {rows.shape}: one run per row.")
     return (
         Outcomes(n_runs, {PLAIN: rows}) if statistics is None else stacked([measured(row, statistics) for row in rows])
     )

@@ -54,15 +54,15 @@ STEPS = 2.0**14
 SMALLEST = 1e-300
 
 NOISY_DELTA_CAVEAT = (
-    "δ is that of the least favorable noisy number of records: noise is made for 1/(n √n) of the number that was "
-    f"released, counted as {LEAST_RECORDS:,.0f} where it is less, rounded down to a power of two. What it is in this "
-    "run is no proof: another run on the same records may release a smaller number."
+    "δ is for the least favorable noisy number of records: the noise is made for 1/(n √n) of the released number, "
+    f"which counts as at least {LEAST_RECORDS:,.0f}, rounded down to a power of two. The δ of this run proves nothing: "
+    "another run on the same records may release a smaller number."
 )
 
 
 def epsilon_knob() -> float:
     """Declare the budget of a whole run."""
-    help_text = "All that a whole run may spend. Smaller is more private."
+    help_text = "The budget of a whole run. Smaller is more private."
     epsilon: float = knob(1.0, "Privacy budget ε", help_text, low=0.05, high=20.0, minimum=1e-9, log=True)
     return epsilon
 
@@ -76,20 +76,22 @@ def adjacency_knob() -> str:
 
 def n_public_field() -> int | None:
     """Declare a number of records that is not counted; `known_size` defines the meaning of None."""
-    help_text = "Number of records, if it is public. None: the true one where records are changed, else a noisy one."
+    help_text = (
+        "Number of records, if it is public. None: the true number if records are changed, otherwise a noisy number."
+    )
     return whole(help_text, least=0)
 
 
 def delta_field() -> float | None:
     """Declare a delta. If it is None, `delta_for` chooses it."""
-    help_text = "How often the guarantee may fail, in (0, 1). None: about 1/(n √n), of the n that is known."
+    help_text = "How often the guarantee may fail, in (0, 1). None: about 1/(n √n) of the known n."
     delta: float | None = parameter(None, help_text, kw_only=True)
     return delta
 
 
 def start_knob(*, private: bool = False) -> str:
     """Declare the start of a Lloyd-type method; `private` if the method can spend epsilon on it."""
-    help_text = "Sphere packing looks at no record. Starting from k records switches every guarantee off."
+    help_text = "Sphere packing uses no records. Starting from k records voids every guarantee."
     choices = [("packing", "Sphere packing (public)"), ("records", "k records")]
     if private:
         help_text += " Private seeds spend a third of ε on noisy histograms."
@@ -103,7 +105,7 @@ class ClusterParams:
     """Parameters common to all baselines."""
 
     n_clusters: int = knob(5, "Clusters k", "How many centers to find.", low=1, high=64, minimum=1, maximum=10_000)
-    start_seed: int | None = whole("Seed of the public start. None: another start in each run.", least=0)
+    start_seed: int | None = whole("Seed of the public start. None: a different start in each run.", least=0)
 
     def __post_init__(self) -> None:
         """Raise KnobError or ValueError for a value that is not allowed."""
@@ -235,7 +237,7 @@ def delta_caveats(delta: float | None, n_public: int | None, adjacency: Adjacenc
 def as_stated(claim: Claim, paper: str) -> Claim:
     """Return the paper's claim with the same numbers."""
     numbers = "epsilon and delta" if claim.delta > 0 else "epsilon"
-    return replace(claim, reference=f"{paper}: its {numbers}; the neighbors are those asked for here")
+    return replace(claim, reference=f"{paper}: its {numbers}; the neighbors are the ones chosen here")
 
 
 def noisy_whole(counts: Counts, epsilon: float, *, rng: np.random.Generator) -> Counts:

@@ -88,9 +88,9 @@ class StartParams(ClusterParams):
 
     start: str = start_knob()
     initial_centers: Centers | None = parameter(
-        None, "Public centers (k, d) in data units to start from. None: those of `start`."
+        None, "Public centers (k, d) in data units to start from. None: the centers of `start`."
     )
-    n_iterations: int | None = whole("How often centers move. None: what the method finds best.", least=1)
+    n_iterations: int | None = whole("How often centers move. None: the method's own rule.", least=1)
 
 
 @immutable
@@ -187,7 +187,7 @@ def start_caveats(params: StartParams) -> tuple[str, ...]:
 N_ITERATIONS = 5
 CENTERED = "sums are taken around the middle of the box, which halves their noise"
 REPLACED = "the noise is made for one record replaced"
-SEEDED = "a third of ε buys a start where the records are"
+SEEDED = "a third of ε pays for a start near the records"
 
 
 @immutable

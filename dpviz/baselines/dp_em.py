@@ -86,12 +86,12 @@ PRIOR_SHARE = 0.1
 FIRM_SCALES = 4.0
 
 DIFFERS = (
-    "noise is added before the division by a component's count, the start is public, covariances lean on the start's "
-    "where noise drowns them, and the iterations are composed as Gaussian DP"
+    "noise is added before the division by a component's count, the start is public, covariances borrow from the "
+    "start's if noise drowns them, and the iterations are composed as Gaussian DP"
 )
 LOCAL_CAVEAT = (
-    "EM finds a mixture near its start, and a component whose noisy count is not clear of its noise stays where it is: "
-    "with little budget the start is most of what is released."
+    "EM finds a mixture near its start, and a component whose noisy count does not exceed its noise stays in place. "
+    "With little budget, most of the release is the start."
 )
 
 

@@ -88,9 +88,10 @@ SMALL_CAVEAT = (
     "A small implementation: a few projected axes and a few grids. The paper's scales and constants, which its error "
     "bound needs, would take hours."
 )
-DIFFERS = "it looks along a few public axes and grids of its own, and its steps are composed as zCDP"
+DIFFERS = "it uses a few public axes and its own grids, and its steps are composed as zCDP"
 AXES_CAVEAT = (
-    "Candidates are seen along a few public random axes only: clusters that these axes do not tell apart are not found."
+    "Candidates are seen along a few public random axes only: it does not find clusters that these axes do not "
+    "separate."
 )
 
 
@@ -98,9 +99,7 @@ AXES_CAVEAT = (
 class Params(ApproxParams):
     """Parameters, all public; `start_seed` is the seed of the axes and of the k-means starts."""
 
-    n_axes: int = knob(
-        3, "Axes of the grid", "Random axes that candidates lie along.", low=1, high=3, minimum=1, maximum=3
-    )
+    n_axes: int = knob(3, "Axes of the grid", "Random axes with the candidates.", low=1, high=3, minimum=1, maximum=3)
     n_scales: int = knob(
         4, "Scales", "Grids of 4, 8, 16, ... cells along each axis.", low=1, high=4, minimum=1, maximum=4
     )

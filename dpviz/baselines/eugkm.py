@@ -97,28 +97,28 @@ TITLE = "EUGkM (noisy grid)"
 PAPER = "Su, Cao, Li, Bertino & Jin, Differentially Private k-Means Clustering (CODASPY 2016)"
 
 POSITIVE_CAVEAT = (
-    "Every cell with a positive noisy count weighs in the clustering, and half of the empty ones have one: empty space "
-    "weighs too much."
+    "Every cell with a positive noisy count affects the clustering, and half of the empty cells have one: empty "
+    "space has too much weight."
 )
 LARGEST_CAVEAT = (
-    "Only the largest noisy counts weigh in the clustering, as many as it takes to hold the noisy number of records: "
-    "thin clusters may be lost among the noise."
+    "Only the largest noisy counts affect the clustering, as many as contain the noisy number of records: thin "
+    "clusters may be lost in the noise."
 )
 CAPPED_CAVEAT = (
     f"The rule asked for more cells than the {MAX_CELLS:,} allowed here: the grid is coarser than the paper's."
 )
 ONE_CELL_CAVEAT = (
-    "The grid has one cell: the run says how many records there are, with noise, and nothing of where they lie. The "
-    "centers are public: no record moves them."
+    "The grid has one cell: the run releases a noisy number of records, but nothing about their places. The centers "
+    "are public: no record moves them."
 )
 # These clauses are for every run: ε, the number of columns and a noisy or public number decide about the purchase.
 FITTED = (
-    f"where the noisy or public number of records is enough for it, {100.0 * MARGINAL_SHARE:g} % of ε buys noisy "
+    f"if the noisy or public number of records is large enough, {100.0 * MARGINAL_SHARE:g} % of ε pays for noisy "
     "marginals that the grid follows"
 )
 NESTED = (
-    f"where it is enough for that, too, {100.0 * OUTER_SHARE:g} % of the rest buys noisy counts of large cells, by "
-    "which they are cut again"
+    f"if it is large enough for that as well, {100.0 * OUTER_SHARE:g} % of the rest pays for noisy counts of large "
+    "cells, which decide how they are cut again"
 )
 
 
@@ -128,16 +128,16 @@ class Params(OneShotParams):
 
     cells: str = knob(
         "largest",
-        "Cells that weigh",
-        "The largest noisy counts, until they hold the noisy number of records; or every positive one, which lets the "
-        "noise of empty space in.",
+        "Cells that count",
+        "The largest noisy counts, until they hold the noisy number of records; or every positive one, which "
+        "includes the noise of empty space.",
         choices=(("largest", "The largest"), ("published", "Every positive one (as published)")),
     )
     grid: str = knob(
         "nested",
         "Grid",
-        "Fitted: a fifth of ε buys noisy marginals first, and cells are small where they are crowded. Cut again: large "
-        "cells are counted first, and the full ones cut into small ones. Even: equal cells, as published.",
+        "Fitted: a fifth of ε pays for noisy marginals first, and cells are small in crowded places. Cut again: "
+        "large cells are counted first, and the full ones are cut into small cells. Even: equal cells, as published.",
         choices=(
             ("nested", "Fitted, and full cells cut again"),
             ("fitted", "Fitted to noisy marginals"),

@@ -85,7 +85,7 @@ NOISE_SHARE = 0.004
 NO_PURE = LloydBudget(count=math.inf, sum_per_axis=math.inf)
 # The authors add it to a noisy count before a division by it.
 LEAST_COUNT = 1e-9
-CURATOR = "one curator adds up what the paper's clients add up in secret"
+CURATOR = "one curator computes the sums that the paper's clients compute in secret"
 DELTA = "δ is 1/(n √n)"
 
 
@@ -100,7 +100,7 @@ class Params(NoisyParams):
         0.8,
         "Radius of a cluster, α",
         "Records farther from their center than α times the box's diagonal, divided by 2 k^(1/d), are left out. "
-        "A smaller radius needs less noise and sees less of a cluster.",
+        "A smaller radius needs less noise but covers less of a cluster.",
         low=0.2,
         high=2.0,
         minimum=1e-3,

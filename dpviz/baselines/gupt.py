@@ -54,10 +54,10 @@ BLOCKS_POWER = 0.4
 # Public limit, because a noisy number of records has no bound. Our choice.
 MAX_BLOCKS = 10_000
 
-DIFFERS = "every record draws its block by itself, so that blocks differ in size"
+DIFFERS = "every record draws its own block, so blocks differ in size"
 ORDER_CAVEAT = (
-    "Blocks are averaged center by center in their order along the first axis. Where two clusters change places "
-    "between blocks, the mean lies between them: more budget does not help."
+    "Blocks are averaged center by center in their order along the first axis. If two clusters change places between "
+    "blocks, the mean lies between them, and more budget does not help."
 )
 
 
@@ -66,9 +66,9 @@ class Params(OneShotParams):
     """Parameters, all public."""
 
     max_iterations: int = knob(
-        100, "Most iterations", "Lloyd's, inside each block.", low=1, high=100, minimum=1, maximum=10_000
+        100, "Most iterations", "Lloyd iterations inside each block.", low=1, high=100, minimum=1, maximum=10_000
     )
-    n_blocks: int | None = whole("Blocks of records. None: n^0.4, of the n that is known.", least=1, source="the paper")
+    n_blocks: int | None = whole("Blocks of records. None: n^0.4 for the known n.", least=1, source="the paper")
 
 
 @immutable(kw_only=True)

@@ -25,7 +25,7 @@ from dpviz.solvers.grids import even_grid, heaviest
 from dpviz.solvers.weighted import spread_start, weighted_kmeans
 
 MOST_K = 20
-# Starts on the noisy cells for each k, besides the public packing. Our choice.
+# Starts on the noisy cells for each k, in addition to the public packing. Our choice.
 STARTS = 8
 
 

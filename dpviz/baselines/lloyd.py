@@ -27,7 +27,7 @@ PAPER = "Lloyd, Least Squares Quantization in PCM"
 # Default, as in scikit-learn.
 MAX_ITERATIONS = 300
 NO_NOISE = LloydBudget(count=math.inf, sum_per_axis=math.inf)
-CAVEAT = "Exact means are released without noise: nothing is private. The method is here to compare with."
+CAVEAT = "Exact means are released without noise: nothing is private. The method is here for comparison."
 
 
 Step = LloydStep

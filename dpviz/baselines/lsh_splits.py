@@ -95,7 +95,7 @@ class Params(ApproxParams):
     max_depth: int = knob(
         MAX_DEPTH,
         "Deepest level",
-        "Levels of hyperplanes. Each is paid for, reached or not.",
+        "Levels of hyperplanes. Each level costs budget, even if it is not reached.",
         low=1,
         high=MAX_DEPTH,
         minimum=1,

@@ -64,7 +64,9 @@ CHUNK = 1024
 LANES = 64
 
 DIFFERS = "the rule for the number of rounds, and the numbers of parents and candidates, are made for k-means here"
-RULE_CAVEAT = "The number of rounds, of parents and of candidates are ours: the paper tunes them to other problems."
+RULE_CAVEAT = (
+    "The numbers of rounds, parents and candidates are dpviz's choice: the paper tunes them to other problems."
+)
 
 
 @immutable

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # i
 from dpviz.core.arrays import FloatArray, Points
 from dpviz.core.compiled import compiled, writable
 
-# Entries of a product that are added to together, so that they stay in the cache. Our choice.
+# Number of product entries that are updated together, so that they stay in the cache. Our choice.
 TILE = 4096
 # Maximum sweeps of rotations. A matrix of 64 rows has settled after 8.
 SWEEPS = 40
@@ -80,7 +80,7 @@ def inverse_lower(lower: FloatArray) -> FloatArray:
 def eigen(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues (..., m), ascending, and eigenvectors (..., m, m) in columns, of symmetric `matrices`.
 
-    It uses Jacobi's rotations, until no entry beside the diagonal counts. Each matrix is rotated on its own, so its
+    It uses Jacobi's rotations, until no off-diagonal entry matters. Each matrix is rotated on its own, so its
     result does not depend on the others.
     """
     rows = np.array(matrices, dtype=np.float64, order="C")

@@ -70,7 +70,7 @@ def fingerprint(array: NDArray[np.generic]) -> str:
 def check_real(values: object, name: str) -> None:
     """Raise ValueError for masked and complex values. NumPy would use the hidden values and the real parts."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} had masked cells, whose values would be used all the same. Fill or drop those rows.")
+        raise ValueError(f"{name} has masked cells, whose hidden values would be used anyway. Fill or drop those rows.")
     if isinstance(values, np.ndarray) and np.iscomplexobj(values):
         raise ValueError(f"Complex data not supported: {name} had complex numbers, but records are real.")
 
@@ -185,7 +185,7 @@ class Chunks(ABC):
         """Raise TypeError, with the message of a method that needs all records at once."""
         raise TypeError(
             f"they are {type(self).__name__}, and this method needs all records at once: "
-            "where they fit into memory, np.concatenate(list(chunks.blocks())) has them"
+            "if they fit into memory, np.concatenate(list(chunks.blocks())) has them"
         )
 
     @abstractmethod

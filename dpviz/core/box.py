@@ -29,7 +29,7 @@ class Box:
     high: FloatArray  # (d,), data units
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
-        """Take one lower and one higher bound for each of the d axes; raises ValueError unless low < high.
+        """Set the lower and the upper bound of each of the d axes; raises ValueError unless low < high.
 
         An axis must be at least `FEWEST_STEPS` times as wide as the gap between doubles at its ends.
         """
@@ -53,8 +53,8 @@ class Box:
             axis = int(np.argmin((upper - lower) / apart))
             start, end, step = float(lower[axis]), float(upper[axis]), float(apart[axis])
             raise ValueError(
-                f"Box axis {axis} ran from {start!r} to {end!r}, but numbers there are stored {step!r} apart, so that "
-                f"it must be {FEWEST_STEPS * step!r} wide or wider: rounding would move records by more than the noise "
+                f"Box axis {axis} ran from {start!r} to {end!r}, but numbers there are stored {step!r} apart, so it "
+                f"must be at least {FEWEST_STEPS * step!r} wide: rounding would move records by more than the noise "
                 f"is made for. Subtract one number, for example {start!r}, from the column and from its bounds, or "
                 "widen the bounds."
             )
@@ -194,7 +194,7 @@ class Ball:
     radius: float  # data units
 
     def __init__(self, center: ArrayLike, radius: float) -> None:
-        """Take a center (d,) and a radius; raises ValueError unless all are finite, d >= 1 and radius > 0."""
+        """Set the center (d,) and the radius; raises ValueError unless all are finite, d >= 1 and radius > 0."""
         middle = np.atleast_1d(np.array(center, dtype=np.float64))
         if middle.ndim != 1 or middle.size == 0 or not np.isfinite(middle).all():
             raise ValueError(f"A ball's center must be finite and have shape (d,), d at least 1, got {middle.shape}.")

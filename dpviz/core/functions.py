@@ -76,7 +76,7 @@ def sin_cos(values: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def _near(angles: ArrayLike) -> ArrayLike:
-    """Return angles up to FAR as they are, and the remainder of larger ones, in which not all digits are right."""
+    """Return angles up to FAR as they are, and the remainder of larger angles, whose last digits may be wrong."""
     x = np.asarray(angles, dtype=np.float64)
     if _is_near(x.reshape(-1)):
         return x

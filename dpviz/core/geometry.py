@@ -42,7 +42,7 @@ def voronoi_borders(centers: FloatArray, sides: tuple[float, float] = (1.0, 1.0)
 
 @compiled
 def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
-    """Return the same as `voronoi_borders` for few centers (T, k, 2) in a rectangle.
+    """Return the result of `voronoi_borders` for few centers (T, k, 2) in a rectangle.
 
     For every two centers, there is a line of places at the same distance from both. Their border is the part of the
     line within the walls that remains after each other center has cut off the part that is nearer to it.

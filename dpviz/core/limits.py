@@ -1,4 +1,4 @@
-"""Numbers in print: rounded to the nearest, and limits, which are rounded to the safe side only.
+"""Numbers in print: rounded to the nearest, and limits, which are rounded only to the safe side.
 
 Limits are rounded as decimals, from the shortest decimal that is the double, so 0.1 is written 0.1 and not 0.101.
 """

@@ -195,7 +195,7 @@ class AuditPlan:
 
 @immutable_value
 class Entry:
-    """One way to run a method beside others."""
+    """One way to run a method in a comparison."""
 
     # Follows the method's name in a comparison's key, as in dpm_published.
     mode: str = ""
@@ -351,7 +351,7 @@ def check_arguments(
     if not isinstance(box, Box):
         raise TypeError(
             f"box must be a Box of public bounds, such as Box(low=(0, 0), high=(1, 1)), got {_given(box)}. "
-            "Choose bounds that are known without the records: taken from them, they give the outermost away."
+            "Choose bounds that you know without the records: bounds taken from the records reveal the outermost ones."
         )
     if not isinstance(params, kind):
         raise TypeError(
@@ -362,7 +362,7 @@ def check_arguments(
         seed = rng if isinstance(rng, int) else "seed"
         raise TypeError(
             f"rng must be a numpy.random.Generator, got {_given(rng)}. "
-            f"Pass rng=np.random.default_rng({seed}); whoever knows the seed can take the noise away."
+            f"Pass rng=np.random.default_rng({seed}); anyone who knows the seed can remove the noise."
         )
     if fit is not None:
         charge_run(fit, points, box, params)

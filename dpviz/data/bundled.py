@@ -32,7 +32,7 @@ BLOCKS = DIGIT_SIDE // BLOCK
 DIGIT_ORDER = (5, 6, 9, 10, 1, 2, 4, 7, 8, 11, 13, 14, 0, 3, 12, 15)
 # scikit-learn's order, except that sex is last: two bars make a poor first picture.
 DIABETES_ORDER = (0, 2, 3, 4, 5, 6, 7, 8, 9, 1)
-OUTWARD = "What such a measurement can be, rounded outward by hand."
+OUTWARD = "The possible range of such a measurement, rounded outward by hand."
 # Title, note, features with public bounds, and nouns of each set.
 _WRITTEN = tomllib.loads(text("bundled.toml"))
 
@@ -66,7 +66,7 @@ def diabetes() -> Dataset:
 
 
 def gapminder() -> Dataset:
-    """Return 142 countries in 12 years, wealth, health and size, 5 continents (Gapminder, by way of Plotly)."""
+    """Return 142 countries in 12 years, wealth, health and size, 5 continents (Gapminder, through Plotly)."""
     return _from_plotly("gapminder", ("gdpPercap", "lifeExp", "pop"), "continent")
 
 
@@ -76,12 +76,12 @@ def carshare() -> Dataset:
 
 
 def image() -> Dataset:
-    """Return the colors of every fourth pixel each way of scikit-learn's china.jpg, with the image to recolor."""
+    """Return the colors of every fourth pixel along each axis of scikit-learn's china.jpg, and the image."""
     return _photograph("china")
 
 
 def flower() -> Dataset:
-    """Return the colors of every fourth pixel each way of scikit-learn's flower.jpg, with the image to recolor."""
+    """Return the colors of every fourth pixel along each axis of scikit-learn's flower.jpg, and the image."""
     return _photograph("flower")
 
 

@@ -38,8 +38,8 @@ DISTRIBUTED = (
     "base='dpmog_hard' or 'dpmog', and source_target with method='nna'"
 )
 TRUSTED = (
-    "Dask workers read the records, too; of each block of up to {rows:,} records its sums leave a worker, exact, and "
-    "so must the network, the scheduler and the client be trusted. Noise is drawn on the client."
+    "Dask workers also read the records. Each block of up to {rows:,} records leaves its worker as exact sums, so "
+    "the network, the scheduler and the client must be trusted as well. Noise is drawn on the client."
 )
 
 
@@ -138,7 +138,7 @@ def chunks_of(data: object, columns: Sequence[str] | None = None) -> Chunks | No
     """
     if isinstance(data, Chunks):
         if columns is not None:
-            raise TableError("features were given beside chunks, which have columns of their own. Leave features out.")
+            raise TableError("features were given with chunks, which have their own columns. Leave features out.")
         return data
     if isinstance(data, str | Path) and (Path(data).is_dir() or Path(data).suffix == ".parquet"):
         return ParquetChunks(data, columns)
@@ -260,7 +260,7 @@ def _run_on_block(task: Callable[[Points], T], rows: int, d: int, block: Points)
 
 def _refusal() -> str:
     return (
-        "they are WorkerChunks, which give sums and no records, and this method asks for records. Distributed are "
-        f"{DISTRIBUTED}; dpm is not: it needs all gaps sorted, which no sums of blocks stand for. Choose one of them, "
-        "or read the records on one machine, with FrameChunks or ParquetChunks"
+        "they are WorkerChunks, which give sums and no records, and this method asks for records. Distributed "
+        f"methods: {DISTRIBUTED}. dpm is not distributed: it needs all gaps sorted, which sums of blocks cannot "
+        "provide. Choose one of them, or read the records on one machine, with FrameChunks or ParquetChunks"
     )

@@ -54,11 +54,11 @@ AT_ONCE = 500_000
 # Steps of priority below the server. Our choice: a third of the server's share if both need a whole core.
 LOWER = 5
 TOO_MUCH = (
-    f"The file needed more than {MEMORY // 1_000_000} MB of memory to read, which is the most. Keep fewer rows, or "
+    f"The file needed more than {MEMORY // 1_000_000} MB of memory to read, which is the limit. Keep fewer rows, or "
     "only the columns you need, and save it as CSV."
 )
 TOO_LONG = (
-    "The file took longer than 5 seconds to read, which is the most. Keep fewer rows, or only the columns you need, "
+    "The file took longer than 5 seconds to read, which is the limit. Keep fewer rows, or only the columns you need, "
     "and save it as CSV."
 )
 BUSY = "The server was reading other people's files. Choose yours again in a few seconds."

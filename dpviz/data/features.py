@@ -73,7 +73,7 @@ def points_of(data: Any, features: Sequence[str] | None) -> tuple[FloatArray, tu
                 raise TableError(f"There is no column {quoted(name)} in the data. Choose from {listed(keys)}.")
         data = data if features is None else data[[keys[name] for name in features]]
     elif features is not None:
-        raise TableError("features were given beside an array, which has no names. Select columns: data[:, [0, 2]].")
+        raise TableError("features were given with an array, which has no names. Select columns: data[:, [0, 2]].")
     try:
         if is_frame and not all(map(_is_numeric, _columns(data).values())):
             raise TypeError

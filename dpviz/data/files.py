@@ -132,7 +132,7 @@ class Limits:
                 f"The file had {n_columns} columns, but at most {self.n_columns} are read. Keep those you need."
             )
         if self.n_rows is not None and n_rows > self.n_rows:
-            raise TableError(f"The file had more than {self.n_rows} rows, but that is the most. Keep a sample of them.")
+            raise TableError(f"The file had more than {self.n_rows} rows, which is the limit. Keep a sample of them.")
         if self.n_cells is not None and n_rows * n_columns > self.n_cells:
             raise TableError(
                 f"The file had about {n_rows} rows of {n_columns} columns, but at most {self.n_cells} cells are read. "
@@ -192,7 +192,7 @@ class TableFormat:
         ):
             if value is not None and value not in allowed:
                 listed = ", ".join(map(repr, allowed))
-                raise TableError(f"{name} must be one of {listed}, or None to read it off, got {quoted(value)}.")
+                raise TableError(f"{name} must be one of {listed}, or None to detect it, got {quoted(value)}.")
         if self.decimal is not None and self.decimal == self.thousands:
             raise TableError(f"decimal and thousands must differ, got {self.decimal!r} for both. Change one.")
         is_row = type(self.header) is int and 0 <= self.header <= MOST_HEADER
@@ -415,7 +415,7 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
             text = data.decode("latin-1")
         notes = ("The file is not UTF-8, so it was read as Latin-1 (Windows-1252): check accented letters.",)
     if "\x00" in text:
-        raise TableError(f"The file had NUL bytes, as binary ones have. A table must be {READABLE}. {SAVE}")
+        raise TableError(f"The file had NUL bytes, like a binary file. A table must be {READABLE}. {SAVE}")
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise TableError("The file is empty: it has no header line and no records. Choose another file.")
@@ -443,8 +443,8 @@ def _unpacked(data: bytes, most: int) -> bytes:
 def _within_limit(data: bytes, most: int | None) -> bytes:
     if most is not None and len(data) > most:
         raise TableError(
-            f"The file had more than {most // 1_000_000} MB, but that is the most. "
-            "Keep fewer rows, or only the columns you need."
+            f"The file had more than {most // 1_000_000} MB, which is the limit. Keep fewer rows, or only the columns "
+            "you need."
         )
     return data
 

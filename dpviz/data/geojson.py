@@ -99,13 +99,13 @@ def outlines_of(data: bytes) -> FloatArray:
             continue
         if len(rows) + len(line) >= MOST_VERTICES:
             raise TableError(
-                f"The background had more than {MOST_VERTICES:,} places on its lines, but that is the most. Simplify "
+                f"The background had more than {MOST_VERTICES:,} places on its lines, which is the limit. Simplify "
                 "its lines, or keep the part around your map."
             )
         rows += [(np.nan, np.nan)] if rows else []
         rows += [_position(place) for place in line]
     if not rows:
-        raise TableError(f"The background had no lines and no areas. Points are no background. {OUTLINES_WAY_OUT}")
+        raise TableError(f"The background had no lines and no areas. Points are not a background. {OUTLINES_WAY_OUT}")
     return np.array(rows, dtype=np.float64)
 
 
@@ -176,7 +176,7 @@ def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple
 def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tuple[str, ...]]:
     """Return one feature for each point of a collection, feature or geometry, and a note if one has several points.
 
-    A feature without points has no geometry. Raises TableError if there is no feature.
+    A feature without points has no geometry. Raises TableError without a feature.
     """
     kind = whole.get("type")
     if kind == "FeatureCollection":
@@ -210,7 +210,7 @@ def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tup
     words = "1 feature has" if len(several) == 1 else f"{len(several)} features have"
     note = (
         f"{words} several points, {sum(several)} in all. Each point became a record, and the promise covers one "
-        "record: whoever has several is protected less."
+        "record: a person with several is protected less."
     )
     return single, (note,)
 

@@ -8,8 +8,8 @@
 - Rows above the header are narrower than the table, and the header has names. These rows are left out, with a note. A
   narrower row is the header itself, without the last names, if its words are above numbers and a record follows.
 - The first row is a header if one of its words is above numbers. Otherwise it is a record if it contains only numbers,
-  a number with a fraction, or several numbers, and also if all of its words occur again below. Numbers that count up
-  beside words, like years, are names.
+  a number with a fraction, or several numbers, and also if all of its words occur again below. Ascending numbers next
+  to words, like years, are names.
 
 **Numbers** have a decimal point (1234.5, 1,234.5) or a decimal comma (1234,5, 1.234,5); spaces and apostrophes may
 separate thousands in both (1 234.5, 1'234,5). Thousands come in groups of three after a digit other than zero. A column
@@ -17,13 +17,13 @@ contains numbers if one of the two notations fits every cell that is not missing
 left out if every cell has one.
 
 1. A column that only one notation fits is read in it: 12.50, 0.125 and 1,234,567 have no other reading.
-2. A column that both notations fit (1,240 beside 980) is read in the notation of the columns that only one fits, if
+2. A column that both notations fit (1,240 next to 980) is read in the notation of the columns that only one fits, if
    these columns agree. `Columns.doubts` reports it if the column's own whole numbers contradict that, as in 3.
 3. If they do not agree, or if there are none, such columns are read in the likelier notation, and `Columns.doubts`
    reports it. A comma more often separates thousands, and a point is more often a decimal sign. For a point, and for a
-   comma if semicolons separate cells, whole numbers in the same column decide: if their median is more than 30 times as
-   large as that of the numbers with the sign, like 980 beside 1.240, the sign separates thousands. A comma without
-   whole numbers beside it is a decimal sign if semicolons separate cells.
+   comma if semicolons separate cells, whole numbers in the same column decide: if their median is more than 30 times
+   as large as that of the numbers with the sign, like 980 next to 1.240, the sign separates thousands. A comma without
+   whole numbers in its column is a decimal sign if semicolons separate cells.
 
 **Dates** (2024-05-01, with a time or without; 1.5.2024) become days since DAY_ZERO, as spreadsheets count them, if
 every cell of a column is in the calendar. Times with a zone are brought to UTC.
@@ -151,7 +151,7 @@ def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF)
         notes: tuple[str, ...] = ("Blanks were read as separators.",) if sep is None and layout.sep == " " else ()
         if layout.has_row_names:
             cells.iloc[0] = ["", *cells.iloc[0].tolist()[:-1]]
-            notes = ("The header has one name less than rows have cells, so the first column has row names.",)
+            notes = ("The header has one name fewer than rows have cells, so the first column has row names.",)
         return _named(cells, layout.lines, layout.n_above, notes, layout.sep, (), reading)
     # A different row for the names may be the way out.
     except TableError as error:
@@ -255,7 +255,7 @@ def _n_above(rows: Sequence[tuple[int, Sequence[str]]], reading: TableFormat) ->
     if reading.header != "infer":
         if reading.header >= len(rows):
             raise TableError(
-                f"The header was to be row {reading.header + 1}, but there are {len(rows)} rows that are not empty. "
+                f"The chosen header is row {reading.header + 1}, but there are {len(rows)} rows that are not empty. "
                 "Choose an earlier row."
             )
         return reading.header
@@ -487,7 +487,7 @@ LOOKS = {
     r"|[0-9]{1,2}[.-][0-9]{1,2}[.-](?:[0-9]{2}|[0-9]{4})(?:\s.*)?"
     r"|[0-9]{1,2}[. -]+[A-Za-zäöü]{3,9}[., -]+[0-9]{2,4}.*"
     r"|[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{4}.*": (
-        "its dates are of an unknown form",
+        "its dates have an unknown form",
         "Write them like 2024-12-31 18:30.",
     ),
     rf"{TIME}.*": ("it has times of day", "Write them as numbers, such as 18.5 for 18:30."),
@@ -495,7 +495,7 @@ LOOKS = {
         "its degrees have minutes or directions",
         "Write them as numbers, such as 48.137.",
     ),
-    r"(?=.*\d)(?!.*[0-9]).*": ("its digits are of another script", "Write them as 0 to 9, with a decimal point."),
+    r"(?=.*\d)(?!.*[0-9]).*": ("its digits are from a different script", "Use 0 to 9, with a decimal point."),
 }
 
 
@@ -671,7 +671,7 @@ def _column(name: str, cells: "pd.Series[Any]", stored: NDArray[np.bool_] | None
         if len(numerals) and _all(numerals, pattern):
             signs = sorted({*"".join(numerals.str.findall(CURRENCY).explode().dropna().unique())})
             if len(signs) > 1:
-                why_text = f"it has several currencies ({', '.join(signs)}). Keep one of them, or bring all to one"
+                why_text = f"it has several currencies ({', '.join(signs)}). Keep one of them, or convert all to one"
                 continue
             numerals = numerals.str.replace(sign, "", regex=True)
             notes.append(f"{words} in column {quoted(name)} were left out.")
@@ -751,7 +751,7 @@ def _doubts(doubtful: Sequence[_Column], decimal: str) -> tuple[str, ...]:
             example = f"1{sign}234 is {'1.234' if sign == decimal else '1234'}"
             other = "separates thousands" if sign == decimal else "is a decimal sign"
             sentences.append(
-                f"Every {name} in {_in(columns)} stands before three digits. It was read as {meaning}: {example}. "
+                f"Every {name} in {_in(columns)} is followed by three digits. It was read as {meaning}: {example}. "
                 f"If it {other}, set the decimal sign."
             )
     return tuple(sentences)

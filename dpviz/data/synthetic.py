@@ -151,7 +151,7 @@ def blobs(
     centers, extent = _centers_in_box(n_clusters, n_features, spread, rng=rng_layout)
     labels = _draw_labels(n, cluster_weights(n_clusters, imbalance), rng=rng_labels)
     points = centers[labels] + (spread * SIDE / extent) * rng_points.standard_normal((n, n_features))
-    note = "Round clusters, the case that k-means is made for; raise the overlap to see where methods fail."
+    note = "Round clusters, the ideal case for k-means; raise the overlap to see where methods fail."
     return _clipped(points, labels, Box.cube(0.0, SIDE, n_features), "Blobs", note)
 
 
@@ -171,7 +171,7 @@ def mixture(n: int, *, n_features: int, n_clusters: int, rng: np.random.Generato
     for cluster, axes in enumerate(_rotations(n_clusters, d, rng=rng_axes)):
         here = labels == cluster
         points[here] = centers[cluster] + algebra.product(points[here], axes.T)
-    note = "Clusters that two features cannot show; every further feature takes its share of the budget."
+    note = "Clusters that two features cannot show; every extra feature takes its share of the budget."
     return _clipped(points, labels, Box.cube(0.0, SIDE, d), "Many features", note)
 
 
@@ -262,7 +262,7 @@ def null(n: int, *, n_features: int, rng: np.random.Generator) -> Dataset:
     """Draw `n` records uniformly from the box [0, 10]^d. Raises ValueError if n * d exceeds MAX_CELLS."""
     _check_cells(n, n_features)
     points = rng.uniform(0.0, SIDE, size=(n, n_features))
-    note = "There is nothing to find: whatever clusters a method shows here, it made itself."
+    note = "There is nothing to find: a method invents every cluster that it shows here."
     return _clipped(points, None, Box.cube(0.0, SIDE, n_features), "No clusters", note)
 
 

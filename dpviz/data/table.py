@@ -89,14 +89,15 @@ ONE_ROW = (
 )
 CAVEATS = (
     ONE_ROW,
-    "How the file is written is read from all of its rows and taken as public: its separators, its decimal sign, which "
+    "The file's format is detected from all rows and treated as public: its separators, its decimal sign, and which "
     "columns are numbers.",
 )
 REPLACED = (
-    "Rows are left out by their own values. A guarantee for one record replaced covers changes that keep the row "
-    "among the records, and takes how many there are as public; one for a record added or removed hides it."
+    "Rows are left out because of their own values. A guarantee for replacing one record covers changes that keep "
+    "the row among the records, and treats the number of records as public; a guarantee for adding or removing a "
+    "record hides that number."
 )
-OTHERS = "Only rows whose {} is {} are records here; the others have no part in any result."
+OTHERS = "Only rows whose {} is {} are records here; the others do not affect any result."
 # Whole names.
 COUNTING_NAMES = ("index", "key", "nr", "no", "row", "rownames", "row names", "number", "case")
 # Anywhere in a name.
@@ -207,14 +208,14 @@ class Table(Confidential):
     def nonprivate_total(self) -> str:
         """Return a hint if the last row seems to be a total and not a record, or "". NOT private, like the hint above.
 
-        A cell of text must say so. The row counts as a record until somebody takes it out of the file.
+        One of its cells must contain such a word. The row counts as a record until it is removed from the file.
         """
         texts = self.nonprivate_columns.nonprivate_texts.values()
         words = [str(cells[-1]).strip() for cells in texts if len(cells)]
         found = next((each for each in words if TOTAL.fullmatch(each)), None)
         if found is None:
             return ""
-        return f"The last row is named {quoted(found)} and counts as a record. If it is a sum, take it out of the file."
+        return f"The last row is named {quoted(found)} and counts as a record. If it is a sum, remove it from the file."
 
     def nonprivate_values(self, column: str, most: int) -> tuple[str, ...]:
         """Return the most frequent values of a column as text, in descending order; no numbers with fractions."""
@@ -375,7 +376,7 @@ class Table(Confidential):
             names,
             UPLOADED_TITLE if title is None else title,
             units=() if scaled else units,
-            note="Uploaded records: nothing of them leaves before you release it."
+            note="Uploaded records: nothing leaves before you release it."
             + ("" if here is None else here.words)
             + ("" if scale is None else f" {scale.words}"),
             bounds_note=FROM_DATA if from_data else TYPED,
@@ -412,7 +413,7 @@ class Table(Confidential):
         columns = [self._numbers(name) for name in names]
         for name in names:
             if names.count(name) > 1:
-                raise TableError(f"Column {quoted(name)} was chosen twice, but once is enough. Drop one of them.")
+                raise TableError(f"Column {quoted(name)} was chosen twice. Drop one of them.")
         if label in names:
             raise TableError(f"Column {quoted(label)} was chosen as feature and as label. Use it for one of them.")
         values = np.column_stack(columns)
@@ -484,7 +485,7 @@ class Table(Confidential):
         except ValueError as error:
             wide = bool((highs / 2 - lows / 2 > LARGEST / 2).any())
             raise TableError(
-                "The columns span more than a number can hold, so they give no bounds. Type narrower bounds."
+                "The columns span more than a number can hold, so they yield no bounds. Type narrower bounds."
                 if wide
                 else str(error)
             ) from None
@@ -531,7 +532,7 @@ class Choices:
     unlisted: Unlisted = "zeros"
     # A column, and the value in it that the included rows have.
     group: tuple[Name, Name] | None = None
-    # Rows of one person, at most. 0: nobody has said.
+    # Rows of one person, at most. 0: not stated.
     rows_per_person: Annotated[int, Ge(0), Le(MOST_ROWS_EACH)] = 0
 
     @property
@@ -602,7 +603,7 @@ class Choices:
             if self.unlisted == "drop":
                 keep &= np.logical_or.reduce(found)
         if not keep.any():
-            raise TableError("No row has the chosen group, or a category of the lists. Look how they are written.")
+            raise TableError("No row has the chosen group, or a category of the lists. Check their spelling.")
         before = table.nonprivate_columns
         used = [name for name in before.names if name in (*self.features, self.label)]
         numbers = {name: before.nonprivate_numbers[name] for name in used if name in before.nonprivate_numbers}

@@ -135,7 +135,7 @@ def first_aid(*, m: int = PARAMEDICS, n_targets: int = DEFAULT_TARGETS, rng: np.
     chances = np.array(VOLUNTEER_SHARES)[labels] / np.bincount(labels, minlength=len(VOLUNTEER_SHARES))[labels]
     chosen = np.sort(pick_rng.choice(crowd.n, size=m, replace=False, p=chances / chances.sum()))
     homes = city(n_targets, rng=home_rng)
-    note = "Paramedics cover their own districts: new first-aid points should stand where nobody secretly helps."
+    note = "Paramedics cover their own districts: new first-aid points should go where no one secretly helps."
     return SourceTarget(
         "First-aid points",
         crowd.points[chosen],
@@ -167,7 +167,8 @@ def digits(
         points[classes == source_digit][:m],
         points[classes == target_digit],
         *DIGITS_SPACE,
-        note="A source of one digit helps little with another: hundreds of records in 8 dimensions drown in noise.",
+        note="A source of one digit helps little with a different one: hundreds of records in 8 dimensions drown in "
+        "noise.",
     )
 
 
@@ -175,7 +176,7 @@ def moved_digits(*, m: int = 900, n_targets: int = 600, rng: np.random.Generator
     """Return `m` of scikit-learn's digits as a labeled source, and `n_targets` others, moved by a pixel, as targets.
 
     They move to the right. This small change of domain is our choice: the source's labels are worth less for the
-    targets than for the source. Projected like `digits`. Raises ValueError for more images than there are.
+    targets than for the source. Projected like `digits`. Raises ValueError if more images are requested than exist.
     """
     # Slow to load, as above.
     from sklearn.datasets import load_digits
@@ -198,7 +199,7 @@ def moved_digits(*, m: int = 900, n_targets: int = 600, rng: np.random.Generator
         *DIGITS_SPACE,
         source_labels=frozen(classes[source].astype(np.intp)),
         target_labels=frozen(classes[targets].astype(np.intp)),
-        note="Labels of the source and of the chosen targets name the other targets: 1-NN accuracy says how well.",
+        note="Labels of the source and of the chosen targets name the other targets: 1-NN accuracy shows how well.",
     )
 
 
@@ -233,7 +234,7 @@ class _Pair:
 
 
 _N_TARGETS = Knob(
-    "n_targets", "int", DEFAULT_TARGETS, "Targets", "How many public targets.", 10, MOST_TARGETS, 1, 10**6
+    "n_targets", "int", DEFAULT_TARGETS, "Targets", "Number of public targets.", 10, MOST_TARGETS, 1, 10**6
 )
 _PAIRS: Mapping[str, _Pair] = MappingProxyType(
     {
@@ -273,7 +274,7 @@ _PAIRS: Mapping[str, _Pair] = MappingProxyType(
                     "bool",
                     True,
                     "The one record is there",
-                    "It stands on the most crowded target.",
+                    "It is on the most crowded target.",
                 ),
             ),
         ),

@@ -1,7 +1,7 @@
 """Maps of single records by public numbers: rounded bounds, clipping, scaling, random projection, sampling by value.
 
-**Scaling.** Distances over columns with different units follow the column with the largest numbers: beside euros, years
-count for nothing. `why_scaled` decides from public bounds and units alone whether columns are scaled from the start.
+**Scaling.** Distances over columns with different units follow the column with the largest numbers: next to euros,
+years do not count. `why_scaled` decides from public bounds and units alone whether columns are scaled from the start.
 `Scale` maps each of them to the unit cube, and back to the columns' own units.
 
 **Random projection.** Noise is added for every feature, so with hundreds of features it also hides the clusters. A
@@ -158,8 +158,8 @@ def clipping_notices(features: Sequence[str], clipping: Clipping) -> tuple[str, 
         names = ", ".join(name for name, is_out in zip(features, outside.tolist(), strict=True) if is_out)
         warnings.warn(
             f"More than {100.0 * MOST_OUTSIDE:g} % of the records lie outside the bounds of {names:.200} and were "
-            "moved to the edge, so the bounds decide the result. Look for codes such as -999, for other units, and "
-            "for a column that numbers the rows.",
+            "moved to the edge, so the bounds decide the result. Look for codes such as -999, for different units, "
+            "and for a column of row numbers.",
             UserWarning,
             stacklevel=4,
         )
@@ -191,14 +191,14 @@ def why_scaled(bounds: Sequence[tuple[float, float] | None], units: Sequence[str
     each column, "" if it is unknown, or is empty. Both are without latitude and longitude, which exist if `on_map`.
     """
     if on_map and bounds:
-        return "a map stands beside other columns"
+        return "a map appears with other columns"
     known = list(dict.fromkeys(unit.strip() for unit in units if unit.strip()))
     if len({unit.lower() for unit in known}) > 1:
         return f"their units differ ({', '.join(known[:3])}{', …' if len(known) > 3 else ''})"
     widths = [pair[1] / 2.0 - pair[0] / 2.0 for pair in bounds if pair is not None and pair[0] < pair[1]]
     if len(widths) > 1 and max(widths) > MOST_APART * min(widths):
         times = max(widths) / min(widths)
-        return f"their ranges differ {times:,.0f} times" if times < LARGEST else "their ranges differ beyond measure"
+        return f"their ranges differ {times:,.0f} times" if times < LARGEST else "their ranges differ extremely"
     return ""
 
 
@@ -216,8 +216,8 @@ def map_weights(widths: FloatArray, axes: tuple[int, int], per_kilometer: Sequen
             continue
         if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0.0 < amount < math.inf:
             raise TableError(
-                f"The amount that weighs as much as one kilometer must be a number above 0, got {quoted(amount)}. Type "
-                "another one."
+                f"The amount that weighs as much as one kilometer must be a number above 0, got {quoted(amount)}. "
+                "Type a different one."
             )
         weights[axis] = float(widths[axis]) / amount / side
     weights /= weights.max()
@@ -268,7 +268,7 @@ class Scale:
             percent = 100.0 * float(self.weights[-1]) * math.sqrt(2.0)
             change = f" A change of category weighs as much as {percent:.3g} % of a column's range."
         if self.place is None:
-            return f"Every column is scaled to its public bounds, so that all weigh the same.{change}"
+            return f"Every column is scaled to its public bounds, so all have the same weight.{change}"
         east = self.place.axes[0]
         kilometers = float(self.before.widths[east]) / KILOMETER / self.weights[east]
         amounts = self.before.widths / self.weights / kilometers

@@ -152,7 +152,7 @@ def _refuse_spread(sheet: IO[bytes]) -> None:
     if last_row * n_columns > SPREAD:
         raise TableError(
             f"A sheet's cells reach to column {last_column} and row {last_row}, but at most {SPREAD:,} cells may lie "
-            "between its corners. Delete what stands far away from the table, and save it again."
+            "between its corners. Delete cells far away from the table, and save it again."
         )
 
 

@@ -68,13 +68,11 @@ Bounds: TypeAlias = Box | tuple[ArrayLike, ArrayLike] | Literal["data"]
 # Also scikit-learn's own kind, which draws a seed.
 RandomState: TypeAlias = int | np.random.Generator | None
 
-SEEDED = (
-    "The noise came from random_state, in floating point: whoever knows or guesses it can take the noise away again."
-)
+SEEDED = "The noise came from random_state, in floating point: anyone who knows or guesses it can remove the noise."
 SEARCHED = (
-    "A search over parameters fits to exact data again and again, and chooses by what it finds: the choice and each "
-    "fit spend privacy that guarantee_ does not count. Search on public data. dpviz.budget() counts each fit, but not "
-    "the choice."
+    "A search over parameters fits to exact data again and again, and chooses from the results: the choice and each "
+    "fit spend privacy that guarantee_ does not count. Search on public data. dpviz.budget() counts each fit, but "
+    "not the choice."
 )
 CHOSEN = (
     "A search over parameters chooses by exact scores: the budget counts each fit, but no guarantee covers the choice. "
@@ -84,17 +82,17 @@ CHOSEN = (
 WIDTH = 116
 OWN = {
     "bounds": "Public bounds of the data, ((low, ...), (high, ...)), (low, high) for all features, or a Box. Records "
-    'outside are moved onto the wall. "data" takes them from the records, which is not private: it warns, and '
+    'outside are moved to the wall. "data" takes them from the records, which is not private: it warns, and '
     "nothing is proved then.",
-    "rows_per_person": "How many rows one person has at most: a public limit that you keep. The guarantee is for all "
+    "rows_per_person": "Maximum number of rows per person: a public limit that you enforce. The guarantee is for all "
     "of them together.",
     "random_state": "None: secret noise from the operating system, never the same again. An int or a Generator "
-    "repeats a run, and whoever knows or guesses it can take the noise away: for teaching and tests.",
+    "repeats a run, and anyone who knows or guesses it can remove the noise: for teaching and tests.",
 }
 
 
 class PrivacyLeakWarning(UserWarning):
-    """Something exact about the records gets out, which no guarantee covers."""
+    """Exact information about the records leaks, which no guarantee covers."""
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -150,7 +148,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return guarantee
 
     def _price(self, box: Box, params: object) -> tuple[Guarantee, Sequence[Event]]:
-        """Return the cost of a run; nothing is proved of bounds that come from the data."""
+        """Return the cost of a run; nothing is proved about bounds that come from the data."""
         guarantee, events = price_of(self.algorithm.fit, box, params, self.rows_per_person)
         return replace(guarantee, proved=None) if isinstance(self.bounds, str) else guarantee, events
 
@@ -220,8 +218,9 @@ class PrivateClusterer(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
         """Clusters (n,) of the records of `fit`. Exact, curator only, and left out of pickles."""
         if "_nonprivate_labels" not in vars(self):
             raise AttributeError(
-                f"{type(self).__name__} has no labels_: fit it first. They are exact, so that pickles and copies leave "
-                "them out; predict(X) finds them again from the release and the records, and so it does in chunks."
+                f"{type(self).__name__} has no labels_: fit it first. They are exact, so pickles and copies leave "
+                "them out; predict(X) computes them again from the release and the records, also for records in "
+                "chunks."
             )
         return self._nonprivate_labels
 
@@ -348,17 +347,17 @@ def _is_searched() -> bool:
 
 ATTRIBUTES = {
     PrivateEstimator: {
-        "release_": "what may be published",
-        "guarantee_": "what is claimed, what is proved, and its caveats",
-        "epsilon_spent_": "proved epsilon of the release; inf where nothing is proved",
+        "release_": "the publishable result",
+        "guarantee_": "the claim, the proof, and the caveats",
+        "epsilon_spent_": "proved epsilon of the release; inf if nothing is proved",
         "box_": "the public box",
         "n_features_in_": "number of features",
-        "feature_names_in_": "their names, where X had names",
+        "feature_names_in_": "their names, if X had names",
     },
     PrivateClusterer: {
         "cluster_centers_": "(k, d), from the release",
-        "labels_": "(n,) clusters of the records of `fit`: exact, for the curator. Publish `release_`. "
-        "A pickle leaves them out: `predict` finds them again.",
+        "labels_": "(n,) clusters of the records of `fit`: exact, for the curator. Publish `release_`. A pickle "
+        "leaves them out: `predict` computes them again.",
     },
 }
 

@@ -9,7 +9,7 @@ with the scale, and the generator ends in the same state for every scale. The pr
 the last bit, see `secret`.
 
 Each choice of the exponential mechanism uses exactly one uniform number, looked up in the cumulative probabilities of
-the candidates from best to worst. A larger epsilon moves mass towards the best, so for one seed the score of the choice
+the candidates from best to worst. A larger epsilon moves mass toward the best, so for one seed the score of the choice
 never falls as epsilon grows.
 
 Randomized response with two answers and P(truth) = e^epsilon / (1 + e^epsilon) is epsilon-locally private, and no such
@@ -126,7 +126,7 @@ def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArr
         raise ValueError(f"{name} must be at least 0, got {scale!r}. Use 0 for no noise (epsilon = infinity).")
     if math.isinf(spread) if spread.ndim == 0 else np.isinf(spread).any():
         raise ValueError(
-            f"{name} must be finite, got infinity (epsilon = 0): nothing of the value would be left. "
+            f"{name} must be finite, got infinity (epsilon = 0): nothing would be left of the value. "
             "Give this step a share of the budget, or leave it out."
         )
     if spread.ndim > 0 and np.broadcast_shapes(exact.shape, spread.shape) != exact.shape:

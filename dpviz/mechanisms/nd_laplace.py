@@ -384,7 +384,7 @@ def check_redraw(box: Box, *, epsilon: float) -> float:
     worst = corner_probability(box, epsilon=epsilon)
     if worst < LEAST_INSIDE:
         raise ValueError(
-            f"A record in a corner of the box would land inside with probability {worst:.2g} only, but redrawing needs "
+            f"A record in a corner of the box would land inside only with probability {worst:.2g}, but redrawing needs "
             f"{LEAST_INSIDE:g}: it would be drawn {1 / max(worst, 1e-300):.3g} times. Clamp to the walls "
             "instead (domain='clamp'), which also keeps epsilon, or take fewer features, a larger epsilon or a wider "
             "box."

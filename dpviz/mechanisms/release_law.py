@@ -449,7 +449,7 @@ def release_law(
     if domain in ("clamp", "redraw") and box is None:
         raise ValueError(f"domain was {domain!r}, which needs the public box. Pass box=.")
     if (domain == "remap") != (cells is not None):
-        raise ValueError(f"domain was {domain!r}, but cells belong to remap, and to it alone. Pass both or none.")
+        raise ValueError(f"domain was {domain!r}, but cells are only for remap. Pass both or none.")
     if box is not None and domain == "redraw" and not np.array_equal(box.clip(places), places):
         raise ValueError("candidates lay outside the box, but records are clipped into it first. Pass box.clip(...).")
     inside = np.zeros(len(places))

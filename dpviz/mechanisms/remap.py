@@ -23,7 +23,7 @@ from dpviz.solvers import geometric_median
 GRID_PLACES = 1024
 # Our choice: 4096^2 posterior weights are 134 MB.
 MOST_PLACES = 4096
-# Minimum mass of a cell under the prior. Whatever underflows beside it is less than a double's rounding.
+# Minimum mass of a cell under the prior. Terms that underflow next to it are smaller than a double's rounding.
 LEAST_MASS = 1e-200
 # Share of an axis. Ticks that are even up to this share are their own mirror image.
 MIRROR = 1e-12
@@ -35,9 +35,9 @@ RULES = ("nearest", "mean", "median")
 
 
 def default_grid(box: Box) -> Points:
-    """Return the centers (m, d) of equal cells that fill `box`, as many a side as GRID_PLACES allow.
+    """Return the centers (m, d) of equal cells that fill `box`, as many on each side as GRID_PLACES allows.
 
-    Raises ValueError for more than 10 axes, where not even two a side fit.
+    Raises ValueError for more than 10 axes, for which not even two per side fit.
     """
     sides = int(GRID_PLACES ** (1.0 / box.d) + 1e-9)
     if sides < 2:

@@ -10,11 +10,12 @@ separate distribution on the grid. The rounded distribution is as fast to draw, 
 distribution hold for it.
 
 Random bits come from the operating system, as in NumPy's generators. Nothing here is seeded, recorded or repeated: a
-word of the buffer is wiped when it is read, and a forked process starts with an empty buffer. A uniform number in
-[0, 1) is a list of binary digits that are drawn when a comparison needs them, 64 at a time, so that comparisons of real
+word of the buffer is wiped when it is read, and a forked process starts with an empty buffer. A uniform number in [0,
+1) is a list of binary digits that are drawn when a comparison needs them, 64 at a time, so that comparisons of real
 numbers are exact. There are at most `DEPTH` words: two numbers that agree in 512 digits count as equal, which is the
-only difference to real numbers. Sources: von Neumann 1951, "Various techniques used in connection with random digits"
-(exponential numbers by comparisons); Karney 2016, "Sampling exactly from the normal distribution", algorithms N and B.
+only difference from real numbers. Sources: von Neumann 1951, "Various techniques used in connection with random
+digits" (exponential numbers by comparisons); Karney 2016, "Sampling exactly from the normal distribution", algorithms
+N and B.
 
 Cost, compared with noise in doubles on one core: a call takes 40 microseconds instead of 4, and each further number 0.2
 (Laplace) or 0.6 (Gaussian) instead of 0.02. A method's run on 2,000 records, 0.1 to 2 ms, takes up to 0.15 ms longer.
@@ -72,15 +73,13 @@ SUMS_CAVEAT = (
     "drawn exactly and released on a public grid. Noise from a seed is drawn in floating point, which the proof does "
     "not cover, and a short seed can be searched for from the release."
 )
-CHOICES_CAVEAT = (
-    "Which candidate is chosen is decided in floating point, with secret noise too; the proof is for real numbers."
-)
+CHOICES_CAVEAT = "Candidates are chosen in floating point, even with secret noise; the proof is for real numbers."
 POINTS_CAVEAT = (
-    "Records are moved in floating point, with secret noise too: the proof is for real numbers and does not cover the "
+    "Records are moved in floating point, even with secret noise: the proof is for real numbers and does not cover the "
     "last bits. A short seed can be searched for from the release."
 )
 TEACHING = (
-    "This is a demonstration: its noise can be repeated from the seed, so it protects nobody. Real data need secret "
+    "This is a demonstration: its noise can be repeated from the seed, so it protects no one. Real data need secret "
     "noise."
 )
 FROM_DATA = "Bounds were taken from the data: not private. No guarantee holds until you type public bounds."
@@ -230,7 +229,7 @@ def exponentials(words: Words, whole: Words, parts: Words) -> None:
 def half_normals(words: Words, whole: Words, parts: Words) -> None:
     """Draw |Z|, Z standard normal, as `whole` (n,) + 0.`parts` (n, 1 + DEPTH): Karney 2016, algorithm N.
 
-    k has chance exp(-k / 2) (1 - exp(-1 / 2)) and is accepted with chance exp(-k (k - 1) / 2); a uniform x beside it
+    k has chance exp(-k / 2) (1 - exp(-1 / 2)) and is accepted with chance exp(-k (k - 1) / 2); a uniform x next to it
     with chance exp(-x (2 k + x) / 2), in k + 1 equal steps. So k + x has density ~ exp(-(k + x)^2 / 2).
     """
     room = np.zeros((3, 1 + DEPTH), dtype=np.uint64)

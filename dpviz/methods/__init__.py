@@ -1,4 +1,4 @@
-"""The catalogue of methods: one folder each, those that other packages declare, and those of a person's own files."""
+"""The catalogue of methods: one folder each, methods that other packages declare, and methods in a user's own files."""
 
 import inspect
 import sys
@@ -139,12 +139,12 @@ _ALIASES: Mapping[str, str] = MappingProxyType(
 
 
 def find(method: MethodLike) -> AnyAlgorithm:
-    """Return the method that is meant.
+    """Return the method that a name refers to.
 
-    That is a name of `ALGORITHMS`, a title or the name of an estimator in letters of any size; an entry of a catalogue;
-    a module, a function `fit(points, box, params, rng)` that returns a Result or an array of centers, or the path of a
-    Python file with one; or an estimator of scikit-learn's kind. Raises ValueError for a name that is not there: it
-    lists all and the nearest, and says what is wrong with the methods of other packages.
+    That is a name of `ALGORITHMS`, a title or the name of an estimator in letters of any size; an entry of a
+    catalogue; a module, a function `fit(points, box, params, rng)` that returns a Result or an array of centers, or
+    the path of a Python file with one; or an estimator of scikit-learn's kind. Raises ValueError for an unknown name.
+    The message lists all names and the nearest one, and explains why methods of other packages could not be loaded.
     """
     if isinstance(method, Algorithm):
         return method
@@ -179,7 +179,7 @@ def find(method: MethodLike) -> AnyAlgorithm:
 
 @contextmanager
 def beside(methods: Sequence[AnyAlgorithm]) -> Iterator[tuple[str, ...]]:
-    """Have `ALGORITHMS` know these methods meanwhile, in this process; yield the names of those that it did not know.
+    """Add these methods to `ALGORITHMS` for the block, in this process; yield the names that were added.
 
     Raises ValueError for a different method with a known name.
     """

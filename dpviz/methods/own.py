@@ -1,4 +1,4 @@
-"""A method in one file of its own: the contents of the file, and the record made from it.
+"""A method in a single file: the contents of the file, and the record made from it.
 
 The file has `fit(points, box, params, rng) -> Result` and, optionally, `Params` (a frozen dataclass of knobs that
 include `epsilon`), `steps` of the same arguments, `TITLE`, `RUN` (a subclass of `Run`) and `AUDIT`; or a whole record,
@@ -55,7 +55,7 @@ class OwnMethodError(ValueError):
 
 @dataclass(frozen=True)
 class Params:
-    """Entries of a method that has no parameters of its own."""
+    """Entries of a method without its own parameters."""
 
     n_clusters: int = knob(5, "Clusters k", "How many centers.", low=1, high=20, minimum=1, maximum=1000)
     epsilon: float = knob(
@@ -99,7 +99,7 @@ def load(path: Path, known: Mapping[str, Any]) -> AnyMethod:
 
 
 def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
-    """Return the record of a module's method. Raises OwnMethodError for a missing part or one of a wrong kind."""
+    """Return the record of a module's method. Raises OwnMethodError if a part is missing or has the wrong type."""
     record = parts.get("METHOD")
     if isinstance(record, Method):
         return replace(

@@ -115,7 +115,7 @@ def dense(data: bytes) -> str:
 
 
 def two_byte(text: str) -> bytes:
-    """Return a script as a file that browsers decode by its own mark, whatever encoding a server declares."""
+    """Return a script as a file that browsers decode by its own mark, regardless of a server's declared encoding."""
     return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
 
 

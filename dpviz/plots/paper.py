@@ -1,4 +1,4 @@
-"""A picture for print: an SVG of a chosen width and size of type, and the same as PDF or PNG."""
+"""A picture for print: an SVG with a chosen width and type size, and the same as PDF or PNG."""
 
 import re
 from dataclasses import dataclass, field

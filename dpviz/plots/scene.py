@@ -370,7 +370,7 @@ class Lens(ReadOnly, Confidential):
     inside: BoolArray
     # How often the best attacker who sees the whole release is right about the person, from 0.5 to 1.
     rate: float
-    # What the glass shows, in a few words.
+    # Meaning of the lens, in a few words.
     words: str
 
 
@@ -408,7 +408,7 @@ class Strip:
 
 @immutable_value
 class StageWords:
-    """Texts beside a picture on the stage, for one audience. They travel with the picture."""
+    """Texts next to a picture on the stage, for one audience. They travel with the picture."""
 
     # One sentence of at most 16 words and 68 characters.
     finding: str
@@ -454,17 +454,17 @@ class Scene(Confidential):
     eased: bool = True
     # Yaw and pitch of a rotated picture whose layers have depth (`_depth`).
     solid: tuple[float, float] | None = None
-    # What a reader can do with the live picture. Not in any file.
+    # Actions of a reader in the live picture. Not in any file.
     hint: str = ""
     # For a map: latitude and longitude of its middle, degrees. Its axes are in meters.
     place: tuple[float, float] | None = None
-    # Texts beside the picture on a stage.
+    # Texts next to the picture on a stage.
     stage: StageWords | None = None
-    # Texts beside the public picture on a stage.
+    # Texts next to the public picture on a stage.
     public_stage: StageWords | None = None
     # False if the plane itself was computed from records. Then nothing drawn in it is public.
     axes_public: bool = True
-    # What the release shows about one person. None for no lens.
+    # Information about one person in the release. None for no lens.
     lens: Lens | None = None
 
     def public(self) -> "Scene":
@@ -517,7 +517,7 @@ class Scene(Confidential):
 
     @property
     def ordered_layers(self) -> tuple[Layer, ...]:
-        """The seen layers in drawing order, from back to front, with no band in front of a line."""
+        """The visible layers in drawing order, from back to front, with no band in front of a line."""
         layers = self.seen_layers
         first = next((i for i, layer in enumerate(layers) if layer.kind is Kind.LINES), len(layers))
         rest = sorted(layers[first:], key=lambda layer: layer.kind is not Kind.BANDS)

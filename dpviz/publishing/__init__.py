@@ -76,7 +76,7 @@ def source_digest() -> str:
 def main(arguments: Sequence[str]) -> int:
     """Write a site according to the arguments; return 0, or 2 for wrong arguments."""
     parser = argparse.ArgumentParser(prog="dpviz publish", description="Write the app's pages as a static web site.")
-    parser.add_argument("folder", type=Path, help="where the site is written; a second run makes only what changed")
+    parser.add_argument("folder", type=Path, help="the site's folder; a second run makes only changed parts")
     parser.add_argument("--config", type=Path, help="a TOML file: pages, data, modes, seeds and stops")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     options = parser.parse_args(arguments)
@@ -193,7 +193,7 @@ def every_state(page: PagePlan) -> Iterator[Visit]:
         link |= {page.mode: mode} if mode else {}
         for i, stop in enumerate(stops):
             link |= {page.knob: stop} if page.knob else {}
-            # Bands belong to a mode: they are the same for every seed, and at all stops.
+            # Bands belong to a mode: they are the same for every seed and at all stops.
             first = page.knob == BUDGET and (s, i, audience) == (0, 0, AUDIENCES[0])
             banded = tuple(map(float, stops)) if first else ()
             yield Visit(page.page, page.folder, page.tab, f"{m}.{s}.{a}.{i}", tuple(sorted(link.items())), banded)

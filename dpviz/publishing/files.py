@@ -254,7 +254,7 @@ def _slider(slider: dict[str, Any], page: PagePlan, *, staged: bool) -> dict[str
 
 
 def _explained(page: WrittenPage) -> bool:
-    """Return True if a card on the stage explains the guarantee, so that the words of such a page can wait."""
+    """Return True if a card on the stage explains the guarantee, so that the text of such a page can load later."""
     return any(f'id="{WHY}"' in leaf for leaf in page.leaves)
 
 
@@ -434,7 +434,7 @@ def _uses(state: PageState) -> list[_Use]:
 
 
 def sketched(state: PageState) -> dict[str, Coarse]:
-    """Return the arrays of a stage that remain coarse: vertices of curves, and draws, whose places are only seen.
+    """Return the arrays of a stage that remain coarse: vertices of curves, and draws, which are only viewed.
 
     DPM's states are a third smaller.
     """
@@ -524,7 +524,7 @@ def coded(blob: bytes, shape: Sequence[int], view: Sequence[Sequence[float]]) ->
 
 
 SOURCE = ASSETS / "example_article"
-# Values of ε in the prose, besides 1.
+# Values of ε in the prose, in addition to 1.
 LOW, HIGH = 0.1, 5.0
 _METHOD = "convergent_kmeans"
 # Page and stop.

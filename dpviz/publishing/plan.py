@@ -195,7 +195,7 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
         wrong_set = wrong_set if sets else data
         raise PlanError(f"[{name}] had data {wrong_set!r}, but it takes one of {', '.join(titles)}, or a list of them.")
     if twice := [each for i, each in enumerate(sets) if each in sets[:i]]:
-        raise PlanError(f"[{name}] had data {twice[0]!r} twice. Leave one out.")
+        raise PlanError(f"[{name}] had data {twice[0]!r} twice. Remove one.")
     knob = _MODES.get(name, "")
     known = words_of_modes(name, knob)
     modes = tuple(map(str, table.get("modes", [each for each in known if each in _DEFAULT_MODES] or known)))

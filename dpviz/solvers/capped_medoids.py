@@ -30,7 +30,7 @@ N_SAMPLES = 2
 CHUNK = 16
 # Candidates that the lazy greedy choice and the pruned search evaluate together. Our choice.
 BLOCK = 64
-# Random starts of the non-private reference, besides the greedy choice. Our choice.
+# Random starts of the non-private reference, in addition to the greedy choice. Our choice.
 N_STARTS = 4
 # Maximum rounds of medoid updates. Our choice: they end long before.
 UPDATES = 50
@@ -194,7 +194,7 @@ def best_centers(
     *,
     rng: np.random.Generator,
 ) -> Labels:
-    """Return the cheapest selection found, besides the source itself: the non-private reference.
+    """Return the cheapest selection found with access to the source itself: the non-private reference.
 
     It runs FasterPAM from the greedy choice, from N_STARTS random selections, and from known ones. None of these is
     cheaper than the result; beyond FULL points they are updated like in AkM.

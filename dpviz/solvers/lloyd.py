@@ -219,7 +219,7 @@ def _add_times(sums: FloatArray, values: FloatArray, factor: float) -> None:
 
 @compiled
 def _take_apart(sums: FloatArray, values: FloatArray, at: float, factor: float) -> None:
-    """Take |values - at| times a factor off."""
+    """Subtract |values - at| times a factor."""
     for c in range(len(sums)):
         sums[c] -= abs(values[c] - at) * factor
 

@@ -111,8 +111,8 @@ class LloydProblem:
             return public_start(n_clusters, self.box.d, seed=seed, rng=rng)
         if self.nearest is None:
             raise ValueError(
-                "start was 'records', but records that come in chunks are not held. Start from 'packing', or give "
-                "initial_centers."
+                "start must not be 'records' for records in chunks, because chunks are not kept. Start from "
+                "'packing', or give initial_centers."
             )
         if self.n < n_clusters:
             raise ValueError(
@@ -283,7 +283,7 @@ def noisy_means(noisy_counts: Counts, noisy_sums: FloatArray, fallback: Centers,
 
 
 def steadied(noisy: Centers, before: Centers, noisy_counts: Counts, *, count_scale: float, sum_scale: float) -> Centers:
-    """Return centers that move towards noisy means only as far as noise does not explain the move. Post-processing.
+    """Return centers that move toward noisy means only as far as noise does not explain the move. Post-processing.
 
     Our choice.
 

@@ -14,13 +14,13 @@ from dpviz.solvers.lloyd import BLOCK, LloydRun, argmax_in_boxes, lloyd, nearnes
 from dpviz.solvers.moments import label_moments
 from dpviz.solvers.packing import public_start
 
-# Starts drawn on the noisy cells, besides the public packing. Our choice.
+# Starts drawn on the noisy cells, in addition to the public packing. Our choice.
 RESTARTS = 4
 # Exchanges to try for each center of a drawn start. Our choice, by measurement.
 EXCHANGES = 3
 # Share of epsilon that a private start spends on its cells. Our choice, by measurement.
 SEED_SHARE = 1.0 / 3.0
-# Names of what a private start buys.
+# Names of the parts that a private start pays for.
 MARGINALS, CELLS = "marginals of the start", "cells of the start"
 # Starts that continue after one iteration. Our choice.
 EXPLORED = 4
@@ -295,7 +295,7 @@ class _Blocks(NamedTuple):
         """Improve `start` (k, d) by exchanges of a center for a place (Lattanzi & Sohler 2019, algorithm LS++).
 
         A place is drawn with probability ~ w |x - nearest center|^2. If that lowers the cost, it replaces the center
-        that is missed least. Two round clusters that share a center get one each, which Lloyd's moves never achieve.
+        whose loss costs least. Two round clusters that share a center get one each, which Lloyd's moves never achieve.
         """
         centers = start.copy()
         _exchange(self, centers, rng.random(n_tries))

@@ -34,19 +34,21 @@ from dpviz.stories.panel import Fact, at_most, attacker, counted, limit, number,
 from dpviz.stories.spending import leaves, scale_of
 from dpviz.stories.wording import about, percent
 
-BEST = f"Sum of squared distances, over the least of k-means without privacy: of {KMEANS_STARTS} starts"
-SAME_START = f"{BEST}, and of Lloyd's from the same centers."
-PACKED_START = f"{BEST}, and of Lloyd's from a public sphere packing."
+BEST = f"Sum of squared distances, divided by the lowest cost without privacy: k-means from {KMEANS_STARTS} starts"
+SAME_START = f"{BEST}, and Lloyd's algorithm from the same centers."
+PACKED_START = f"{BEST}, and Lloyd's algorithm from a public sphere packing."
 BEST_TERM = (
     "k-means",
-    "A run's cost is said in multiples of that without privacy, the least that several starts reach, never below 1.",
+    "A run's cost is a multiple of the lowest cost without privacy from several starts. It is never below 1.",
 )
 
-AS_GOOD = "Curator only, as costs are exact: centers chosen without any record would cost no more than this run's."
+AS_GOOD = (
+    "Curator only, because costs are exact: centers chosen without data would cost no more than this run's centers."
+)
 
 
 def few_records(n: int, k: int) -> str:
-    """Say that there are fewer records than centers. Curator only, because the number is exact."""
+    """Report that there are fewer records than centers. Curator only, because the number is exact."""
     return f"Curator only: {counted(n, 'record')} for {k} centers. Lower k to at most {max(n, 1)}."
 
 
@@ -66,7 +68,7 @@ def allowed(epsilon: float) -> str:
 
 
 def not_established(_: float) -> str:
-    """Say that nothing is proved: the start or the bounds came from the records."""
+    """Report that nothing is proved, because the start or the bounds came from the records."""
     return "No limit is established: the start or the bounds come from the records."
 
 
@@ -81,7 +83,7 @@ def blind_share(exact: Centers) -> float:
     return median(matched_distance(each, exact) for each in packings) / math.sqrt(exact.shape[1])
 
 
-# ln s. Below it, a difference from 1 would be rounding alone.
+# ln s. Below it, a difference from 1 would be only rounding.
 SMALL = -20.0
 
 
@@ -125,7 +127,7 @@ class NoiseLaw:
 
     @property
     def share(self) -> float:
-        """The mean over the averages; a place is off by a diagonal at most."""
+        """Mean over the averages; a place is off by at most a diagonal."""
         return float(np.minimum(self.lengths, 1.0).mean())
 
     def measure(self, growth: FloatArray | None) -> Measure:
@@ -163,7 +165,7 @@ def noise_law(
     """Return the distances that noise moves released averages; None if their distribution is unknown.
 
     `purpose` is the purpose of the noise on sums. `moves` (k, d), box units, and `of_counts` (k,) are arguments of
-    `law_of_averages`; None for `of_counts` means the noise that was drawn beside the sums. Public.
+    `law_of_averages`; None for `of_counts` means the noise drawn with the sums. Public.
     """
     counts, of_sums = result.release.noisy_counts, last_noise(result, purpose)
     if counts is None or not len(counts) or not len(of_sums):
@@ -179,7 +181,7 @@ def law_of_averages(
 ) -> NoiseLaw:
     """Compute how far noise moves averages, which are noisy sums over noisy counts.
 
-    An average that lies `moves` (k, d) from the place that its sum was taken around is off by Z_s / n~ - moves Z_c / n~
+    An average at a distance of `moves` (k, d) from the origin of its sum is off by Z_s / n~ - moves Z_c / n~
     to first order, with noise of standard deviations `of_sums` on each axis and `of_counts`, (k,) or (1,), Gaussian or
     Laplace: of counts, then of sums. `per` (k,) is n~ in diagonals. The mean length of both is the root of the sum of
     their squared mean lengths: exact if one is 0, else at most 3 % too small. Public.
@@ -231,7 +233,7 @@ def cost_ratio(cost: float, best: float) -> float:
 
 
 def no_data_fact(cost: float, without_data: float, best: float, beside: str) -> Fact:
-    """Return the cost without data as a multiple of `best`, named `beside`. Mark it if a run's `cost` is no less."""
+    """Return the cost without data as a multiple of `best`, called `beside`; mark it if a run's `cost` is no less."""
     cost_words = f"{times(cost_ratio(without_data, best))} × {beside}"
     return Fact("Without any data", f"{cost_words}: no worse" if cost >= without_data else cost_words, HELP)
 
@@ -246,10 +248,10 @@ def last_noise(result: Result[CentersRelease, Step], purpose: Purpose) -> FloatA
 
 
 def drowned(noise: FloatArray, release: CentersRelease, d: int) -> tuple[str, ...]:
-    """Say that averages in `d` features have more noise than places picked at random differ by; else nothing.
+    """Report if averages in `d` features have more noise than the spread of random places; otherwise return nothing.
 
-    `noise` (k,) or (1,) is the standard deviation of each released sum, in widths of the box; over the mean of the
-    released counts, it is that of a typical average. Public.
+    `noise` (k,) or (1,) is the standard deviation of each released sum, in widths of the box; divided by the mean of
+    the released counts, it is the deviation of a typical average. Public.
     """
     counts = release.noisy_counts
     if counts is None or not len(counts) or not len(noise):
@@ -259,12 +261,12 @@ def drowned(noise: FloatArray, release: CentersRelease, d: int) -> tuple[str, ..
         return ()
     return (
         f"In {counted(d, 'feature')}, noise moves an average by about {number(typical)} widths of the box per feature; "
-        f"places picked at random differ by {number(RANDOM)}. Take fewer features or clusters, or a larger ε.",
+        f"places picked at random differ by {number(RANDOM)}. Use fewer features or clusters, or a larger ε.",
     )
 
 
 def risk(proved: Claim | None) -> tuple[Fact, ...]:
-    """Return the limits of the guarantee beyond the odds beside the slider. Public."""
+    """Return the guarantee's limits, in addition to the odds next to the slider. Public."""
     if proved is None or proved.adjacency is Adjacency.REPLACE:
         return ()
     double = under_replace(proved)

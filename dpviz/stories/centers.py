@@ -110,12 +110,12 @@ HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
         Placement.DRAGGED: ("noise drags the center off its crowd", "noise drags the centers off their crowds"),
         Placement.MISSED: ("the center misses its crowd", "the centers miss their crowds"),
         Placement.ELSEWHERE_WORSE: (
-            "the center stands elsewhere, and serves its crowd less well",
-            "the centers stand elsewhere, and serve their crowds less well",
+            "the center lands elsewhere, and serves its crowd less well",
+            "the centers land elsewhere, and serve their crowds less well",
         ),
         Placement.ELSEWHERE: (
-            "the center stands elsewhere, and serves its crowd just as well",
-            "the centers stand elsewhere, and serve their crowds just as well",
+            "the center lands elsewhere, and serves its crowd just as well",
+            "the centers land elsewhere, and serve their crowds just as well",
         ),
         Placement.WOBBLING: ("the center wobbles, but finds its crowd", "the centers wobble, but find their crowds"),
         Placement.LUCKY: (
@@ -155,7 +155,7 @@ C_co = TypeVar("C_co", bound=CentersRelease, covariant=True)
 
 
 class CentersRun(Run[Any, C_co, S_co]):
-    """A run that releases centers, beside Lloyd's run without privacy."""
+    """A run that releases centers, next to Lloyd's run without privacy."""
 
     terms = TERMS
     headlines: ClassVar[Mapping[Placement, Headline]] = HEADLINES
@@ -177,7 +177,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: Any, params: Any) -> LloydRun:
-        """Return Lloyd's run from a public start, with as many centers as are asked for, else released."""
+        """Return Lloyd's run from a public start, with the requested or the released number of centers."""
         k = getattr(params, "n_clusters", None) or max(1, len(result.release.centers))
         start = public_start(k, words.box.d, seed=0, rng=np.random.default_rng(0))
         return lloyd(unit_records(points, words.box), start)
@@ -206,7 +206,7 @@ class CentersRun(Run[Any, C_co, S_co]):
     def best_cost(self) -> float:
         """The cost of k-means without privacy, box units squared, the same at every epsilon. Curator only.
 
-        The lesser of two: Lloyd's run beside this one, and the best of several starts with as many clusters.
+        The lesser of two: Lloyd's run for comparison, and the best of several starts with as many clusters.
         """
         lloyds = self.reference
         best = nonprivate_kmeans(self.unit, len(lloyds.nonprivate_centers))
@@ -239,7 +239,7 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @cached_property
     def noise_share(self) -> float | None:
-        """The mean distance that noise moves a released center, as a share of the diagonal. None if unknown. Public."""
+        """Mean distance that noise moves a released center, as a share of the diagonal. None if unknown. Public."""
         return None if self.noise_law is None else self.noise_law.share
 
     def noise_growth(self, times: FloatArray) -> FloatArray | None:
@@ -259,20 +259,20 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     @property
     def lede(self) -> str:
-        """The purpose of the run, and what it releases. Public."""
+        """The purpose of the run, and its release. Public."""
         many, starts = self.words.nouns.record[1], getattr(self.params, "start", "") == "records"
-        out = "the **start**, which is records, and blue centers" if starts else "only **blue centers**"
+        out = "the **start**, made of records, and blue centers" if starts else "only **blue centers**"
         return f"Find crowds of {many}; {out} are published."
 
     def finding(self) -> Sentence:
         """Describe the run in one sentence, from its exact cost, distance from exact centers, and noise distribution.
 
-        The sentence blames noise for moving the centers only if its distribution is wide, too. It calls a draw lucky
+        The sentence blames noise for moving the centers only if its distribution is also wide. It calls a draw lucky
         only if the centers land well even though the distribution is wide.
         """
         k, guarantee = len(self.final), self.guarantee
         if guarantee.published is guarantee.proved is None:
-            said = f"{things(k, 'center')} {'is' if k == 1 else 'are'} released, and nobody claims to hide anything"
+            said = f"{things(k, 'center')} {'is' if k == 1 else 'are'} released, with no claim of privacy"
             return Sentence(opened(said), opened(said))
         curator, public = (
             pair[k != 1].format(centers=things(k, "center"))
@@ -344,7 +344,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return self.cost_facts(center_facts.PACKED_START)
 
     def cost_facts(self, start: str) -> tuple[Fact, ...]:
-        """Return the cost beside k-means', the cost without data, and the distance to Lloyd's centers. Curator only.
+        """Return the cost next to k-means, the cost without data, and the distance to Lloyd's centers. Curator only.
 
         `start` describes the run that the cost is compared with.
         """
@@ -355,7 +355,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return (
             Fact("Cost", f"{times(center_facts.cost_ratio(cost, best))} × k-means", start),
             center_facts.no_data_fact(cost, self.no_data_cost, best, "k-means"),
-            Fact("Off Lloyd's centers", f"{off} % of the box's diagonal", far),
+            Fact("Distance from Lloyd's centers", f"{off} % of the box's diagonal", far),
         )
 
     @property
@@ -369,11 +369,11 @@ class CentersRun(Run[Any, C_co, S_co]):
         public = [box_words(self.words), "k, ε and every other knob"]
         secret = ["Records, and who is in which cluster", "True averages and counts, costs, Lloyd's centers"]
         if getattr(self.params, "start", "packing") == "records":
-            secret.append("The start: real records. This run publishes them, so that nothing is proved")
+            secret.append("The start: real records. This run publishes them, so nothing is proved")
         elif getattr(self.params, "start", "packing") == "private":
-            public.append("The packing that the start's search begins at, which looks at no record")
+            public.append("The packing where the start's search begins, which uses no records")
         else:
-            public.append("The start: a packing of the box, which looks at no record")
+            public.append("The start: a packing of the box, which uses no records")
         return Contents(protected(self.guarantee), tuple(public), tuple(secret))
 
     def nonprivate_notices(self) -> tuple[str, ...]:
@@ -384,7 +384,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return (*said, center_facts.AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else said
 
     def outcome(self) -> Outcome:
-        """Return this run's part in a picture of many: its centers, and their cost beside k-means'. Curator only."""
+        """Return this run's part in a picture of many: its centers, and their cost next to k-means. Curator only."""
         best = self.best_cost
         ratio = center_facts.cost_ratio(self.nonprivate_cost, best) if best > 0 else math.nan
         return Outcome(self.final, ratio, center_facts.COST)
@@ -394,7 +394,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         return None
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return charts of the clusters' profiles, the exact cost beside Lloyd's, and the spending from the events."""
+        """Return charts of the profiles, the exact cost next to Lloyd's cost, and the spending from the events."""
         made, line = list(self.profile_charts()), self.cost_line()
         if line is not None:
             lloyds = self.reference.nonprivate_costs
@@ -443,7 +443,7 @@ class CentersRun(Run[Any, C_co, S_co]):
         )
 
     def alt(self) -> str:
-        """Describe the picture from public facts alone."""
+        """Describe the picture, from public facts alone."""
         k = len(self.final)
         return f"{self.words.title}: {k} released {'center' if k == 1 else 'centers'} over the records."
 

@@ -40,7 +40,7 @@ class CostLine(Confidential):
 
 
 def cost_chart(line: CostLine, lloyds: FloatArray, n_records: int, stops: Stops) -> Scene:
-    """Draw cost by iteration, beside Lloyd's costs `lloyds` (t,). Curator only, because costs are exact."""
+    """Draw cost by iteration, next to Lloyd's costs `lloyds` (t,). Curator only, because costs are exact."""
     longest = max(len(line.iteration), len(lloyds))
     curves = np.full((1, 2, longest, 2), np.nan)
     pairs = ((line.iteration, line.nonprivate_cost), (np.arange(len(lloyds)), lloyds))
@@ -59,7 +59,7 @@ def cost_chart(line: CostLine, lloyds: FloatArray, n_records: int, stops: Stops)
     return Plot(
         title=f"Cost per {line.unit}",
         alt=f"Line chart of the clustering cost after each {line.unit}, for this run and for Lloyd's algorithm.",
-        caption="Mean squared distance to the nearest center, in box widths. Exact: the curator's.",
+        caption="Mean squared distance to the nearest center, in box widths. Exact. Curator only.",
         x=Axis(line.unit, view=(-0.3, last + 0.3), whole=True),
         y=Axis("cost", view=(0.0, 1.08 * highest if highest > 0 else 1.0)),
         # The axes end at exact costs and at Lloyd's number of iterations.
@@ -81,8 +81,8 @@ def spending_chart(
 ) -> Scene:
     """Draw the spending of each iteration from the release's events. The colors show whether it is proved.
 
-    `opening` states in the caption what bar 0 pays for, if there is a bar 0; None takes the statement from the rows.
-    `symbol` is the unit of the rows. `note` follows the caption.
+    `opening` names in the caption the part that bar 0 pays for, if there is a bar 0; None takes the statement from the
+    rows. `symbol` is the unit of the rows. `note` follows the caption.
     """
     total = float(sum(row.epsilon for row in rows))
     finite = [row for row in rows if 0 < row.epsilon < np.inf]
@@ -104,7 +104,7 @@ def spending_chart(
     if np.isinf(total):
         verb = "No limit:"
     first = [row for row in finite if row.column == 0]
-    # Say what bar 0 pays for.
+    # Name the part that bar 0 pays for.
     if opening is None:
         opening = f"Bar 0: before the first {unit}." if last > 0 else AT_ONCE
         if all(row.purpose == Purpose.SIZE.value for row in first):

@@ -1,4 +1,4 @@
-"""Visible uncertainty: places where centers could have landed, from the distribution of a run's last noise alone.
+"""Visible uncertainty: places where centers could have landed, only from the distribution of a run's last noise.
 
 The curator of a teaching run sees draws around the exact values: the mechanism's own arithmetic on exact counts and
 sums, with different noise. Everyone sees possible true averages: the same noise subtracted from the release, because
@@ -66,7 +66,7 @@ class Ensemble:
     """Draws from a noise distribution as a picture shows them, for one audience."""
 
     draws: FloatArray  # (draws, k, d) box units
-    # Whether records belong to their nearest center.
+    # Whether each record belongs to its nearest center.
     borders: bool = True
     # (draws, m, 4) scene coordinates: the lines that may run elsewhere, if these are not borders.
     ends: FloatArray | None = None

@@ -18,7 +18,7 @@ PLACE_OF_ALL = "glossary"
 
 @immutable_value
 class Term:
-    """A word, what it means, the name of the picture that shows it, and the chapter of the course that it belongs to.
+    """A term with its meaning, the name of the picture that shows it, and its chapter of the course.
 
     `others` are synonyms. An `everyday` word also has other meanings: only a mark makes it a term.
     """
@@ -115,7 +115,7 @@ def meant(*names: str) -> tuple[tuple[str, str], ...]:
 
 
 def search(text: str) -> tuple[Term, ...]:
-    """Return the terms that have every word of a text, those by whose name they are found first; all for no words."""
+    """Return the terms that contain every word of a text, matches in the name first; all terms for an empty text."""
     words = text.lower().split()
     named = {name: " ".join((name, term.slug, ", ".join(term.others))).lower() for name, term in GLOSSARY.items()}
     terms = [

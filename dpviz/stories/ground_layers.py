@@ -31,7 +31,7 @@ MOST_DRAWN = 10_000
 MOST_TINTED = 64
 # Largest product of records and rows of colors, one byte each.
 MOST_COLORED = 4_000_000
-# Largest radius of a circle, in box widths. A wider circle would hide the picture and say only "anywhere".
+# Largest radius of a circle, in box widths. A wider circle would hide the picture and only mean "anywhere".
 WIDEST = 0.3
 # Group of a record without a cluster.
 NO_GROUP = 255

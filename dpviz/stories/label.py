@@ -65,7 +65,7 @@ NOTHING_CLAIMED = "Nothing is claimed, and nothing is proved."
 def least(measured: float) -> float:
     """Return the measured ε of an audit's row as it may be printed: three digits, never more than the runs have shown.
 
-    The row has it rounded, perhaps upward.
+    The row has a rounded value, perhaps rounded up.
     """
     return float(floored(max(0.0, measured - 0.5 * 10.0**-AUDITED_DECIMALS)))
 
@@ -118,12 +118,12 @@ def guarantee_in_a_sentence(
             return "claimed", f"{opening}: the bounds come from the data."
         if leak is None or leak <= 1.0:
             return "claimed", f"{opening}."
-        where = "an" if claimed == AUDITED_EPSILON else f"where {AUDITED_EPSILON} is claimed, an"
+        where = "an" if claimed == AUDITED_EPSILON else f"for a claimed {AUDITED_EPSILON}, an"
         return "broken", f"{opening}: {where} audit measures at least {floored(leak)}."
     of_proof = ceiled(_epsilon(proved, length))
     factor = factor_words(_epsilon(proved, length))
     if not factor:
-        return "proved", f"Proved, but ε = {of_proof} limits next to nothing."
+        return "proved", f"Proved, but ε = {of_proof} limits almost nothing."
     more = ""
     if stated is not None and claimed and _epsilon(proved, length) > _epsilon(stated, length) and claimed != of_proof:
         more = f", not the {factor_words(_epsilon(stated, length)).removesuffix(' times')} that is claimed"
@@ -204,8 +204,8 @@ NOBODY = "Nobody: each person adds noise before sending."
 BOX, OWN_BOX = "The box", "The box, which was taken from the records here: not private"
 RECORD = "Whether one record is in the data, and all of its values."
 VALUES = "All values of one record; that it is in the data is public."
-PLACE = "Where one person is, among places not far apart. That somebody took part is not hidden."
-DIFFERS = "This run is not the authors' own procedure: {}. What they state is about theirs{}."
+PLACE = "Where one person is, among places not far apart. Taking part is not hidden."
+DIFFERS = "This run is not the authors' own procedure: {}. Their statement is about their procedure{}."
 OURS = "; the proof for this run is dpviz's own"
 NOT_PROVED = "No limit is established"
 NOTHING = "None: no limit is claimed or proved"
@@ -240,7 +240,7 @@ class Statement:
 
 @immutable_value
 class Label:
-    """Everything the card says; nothing of it is exact."""
+    """All text of the card; none of it is exact."""
 
     kind: str
     contents: Contents
@@ -251,7 +251,7 @@ class Label:
     caveats: tuple[str, ...]
     # Differences between the run and the procedure that `stated` is about. "" if there are none.
     differs: str = ""
-    # Total of the run's events, beside the stated amount.
+    # Total of the run's events, next to the stated amount.
     account: str = ""
     # Whether the total exceeds the stated amount.
     is_overspent: bool = False
@@ -296,7 +296,7 @@ def label_of(guarantee: Guarantee, contents: Contents, events: Sequence[Event] =
 
 
 def _account(claim: Claim, kind: str, events: Sequence[Event]) -> tuple[str, bool]:
-    """Say what the events add up to, and whether that exceeds the stated amount or proves nothing about it.
+    """State the total of the events, and whether it exceeds the stated amount or proves nothing about it.
 
     Return "" if a claim has no sum: it has no limit at all, or one per distance.
     """
@@ -339,7 +339,7 @@ def numbers_of(claim: Claim, distance: tuple[float, str] | None = None) -> str:
 
 
 def person_words(guarantee: Guarantee) -> str:
-    """Return the sentence beside a comparison that changes one row of a person; "" if a person has one row."""
+    """Return the sentence next to a comparison that changes one row of a person; "" if a person has one row."""
     if guarantee.rows == 1:
         return ""
     limits = numbers_of(guarantee.proved) if guarantee.proved is not None else "nothing is proved"
@@ -383,7 +383,7 @@ def box_words(words: Words) -> str:
 
 
 def _statement(title: str, guarantee: Guarantee, contents: Contents, of: str) -> Statement:
-    """Write a claim; `of` names the procedure that it is about, if there are two."""
+    """Write a claim; `of` names the procedure, if there are two."""
     claim = guarantee.proved if title == "Proved" else guarantee.published
     if claim is None:
         return Statement(title, "nothing", "", "", "")

@@ -1,7 +1,7 @@
-"""A lens on one person: where a noisy average lands with her and without her, and what an attacker concludes from it.
+"""A lens on one person: where a noisy average lands with her and without her, and an attacker's conclusion from it.
 
 The lens enlarges the exact average of one person's cluster in the last step of a run, until her pull on it has a fixed
-length. Both worlds keep what earlier steps released. Everything in the lens is exact, so that only the curator of a
+length. Both worlds keep what earlier steps released. Everything in the lens is exact, so only the curator of a
 teaching run may see it.
 """
 
@@ -21,7 +21,7 @@ from dpviz.stories.spending import leaves
 PULL = 0.62
 # Cells of the glass along each axis.
 N_CELLS = 25
-# Values of the noisy count that stand for its distribution.
+# Values of the noisy count that represent its distribution.
 N_COUNTS = 128
 # Dots that the lens shows, on average, and the places where a dot can be.
 N_DOTS, N_PLACES = 150, 4096
@@ -77,7 +77,7 @@ class NoisyAverage(Confidential):
         """Return the logarithm of the average's density at places (n, d), box units, before it is clipped into the box.
 
         `counts` (m,) are the noisy counts to integrate over, with their weights. The average x has the count c and the
-        sum c (x - 1/2), so that its density is the integral of p(c) c^d prod_j p(c (x_j - 1/2)) over c.
+        sum c (x - 1/2), so its density is the integral of p(c) c^d prod_j p(c (x_j - 1/2)) over c.
         """
         off = (places[:, None] - BOX_MIDDLE) * counts[:, None] - self.sums
         logs = -np.abs(off).sum(axis=2) / self.noise.sum_scale + len(self.sums) * np.log(counts)

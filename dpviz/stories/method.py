@@ -1,4 +1,4 @@
-"""Record of a method, in which every page, tool, test and file finds the parts of the method."""
+"""Record of a method, where every page, tool, test and file finds the method's parts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -46,7 +46,7 @@ class Cuts:
 
     @classmethod
     def joined(cls, parts: Sequence["Cuts"]) -> "Cuts":
-        """Put cuts together."""
+        """Combine cuts."""
 
         def both(name: str) -> AnyArray:
             return frozen(np.concatenate([getattr(part, name) for part in parts]))
@@ -71,7 +71,7 @@ class Cloud(ReadOnly):
 
     @classmethod
     def joined(cls, parts: Sequence["Cloud"]) -> "Cloud":
-        """Put runs together."""
+        """Combine runs."""
         places, statistics = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("places", "statistics")
         )
@@ -94,11 +94,11 @@ class Worlds(Generic[P, R]):
 
     # (m, d) drawn places of a release, data units.
     places: Callable[[R, Box], Points] | None = None
-    # (f,) statistics beside those of the centers, about some spots.
+    # (f,) statistics about some spots, in addition to those of the centers.
     statistics: Callable[[R, Points, Box], FloatArray] | None = None
     # Cuts that are drawn as lines.
     cuts: Callable[[R, Box], Cuts] | None = None
-    # For methods in which other records have noise of their own and reveal nothing about this one.
+    # For methods whose other records have their own noise and reveal nothing about this one.
     by_record: ByRecord[P] | None = None
 
 
@@ -144,7 +144,7 @@ class Page:
     """A page of a method or a tool: made when it is first opened, because it alone needs Streamlit."""
 
     draw: Callable[[], None]
-    # Knobs of the page itself, beside those of the parameters and the choice of a tab.
+    # Knobs of the page itself, in addition to the parameters' knobs and the choice of a tab.
     knobs: tuple[Knob, ...] = ()
     # Title of a tool. A method has its own.
     title: str = ""
@@ -154,7 +154,7 @@ class Page:
 
 @immutable(kw_only=True)
 class Method(Algorithm[P, R, S], Generic[P, R, S]):
-    """One of the methods with a page. What it lacks is None or empty, and does not appear."""
+    """One of the methods with a page. Missing parts are None or empty, and do not appear."""
 
     run: RunClass
     worlds: Worlds[P, R] = field(default_factory=Worlds)

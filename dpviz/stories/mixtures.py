@@ -23,7 +23,7 @@ class MixtureRun(CentersRun[MixtureRelease, EmStep]):
 
     terms = (
         *CentersRun.terms,
-        ("ellipse", "Half of what a released component describes lies in it; it follows from the release alone."),
+        ("ellipse", "Contains half of what a released component describes. Computed from the release alone."),
     )
 
     def ensembles(self, view: View) -> Ensembles:

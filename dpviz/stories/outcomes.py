@@ -44,7 +44,7 @@ class Figure:
     beyond: str
     # Whether runs beyond a threshold lie above it.
     above: bool = True
-    # Reference value that is marked beside the runs.
+    # Reference value that is marked next to the runs.
     mark: float | None = None
     mark_name: str = ""
 
@@ -103,7 +103,7 @@ def scene(
     return Scene(
         title="Run after run",
         alt=f"{words.title}: what {n_runs} runs with the same knobs would release, one after another.",
-        caption="Each stop is one run with the same knobs: one of these is what you get.",
+        caption="Each stop is one run with the same knobs: you get one of these.",
         hint="Play, pause, or step with the arrow keys.",
         x=plane.x,
         y=plane.y,
@@ -157,9 +157,9 @@ def n_beyond(values: FloatArray, figure: Figure, threshold: float) -> int:
 
 
 def words(values: FloatArray, figure: Figure, threshold: float) -> str:
-    """Say how many dots lie beyond a threshold: the exact number if each run has a dot, else "about" so many.
+    """State the number of dots beyond a threshold: exact if each run has a dot, otherwise "about" that number.
 
-    Beside the number of runs, "6 of 20 runs" would look like a different number of runs.
+    Next to the number of runs, "6 of 20 runs" would look like a different number of runs.
     """
     n = n_beyond(values, figure, threshold)
     exact = int(np.isfinite(values).sum()) == N_DOTS

@@ -17,7 +17,7 @@ TRAIL = "Same noise, every ε"
 
 
 def together(left: Scene, right: Scene) -> tuple[Scene, Scene]:
-    """Return both with equally many frames: the shorter one stays at its last, and the left one's words say so."""
+    """Return both with equally many frames: the shorter one repeats its last frame, and the left text explains this."""
     first, second = in_step(left.frames, right.frames)
     return lasting(left, first), lasting(right, second)
 
@@ -47,7 +47,7 @@ def lasting(scene: Scene, frames: Frames) -> Scene:
 
 
 def with_trail(scene: Scene, run: Any, view: View, centers: FloatArray) -> Scene:
-    """Add the line that joins each center's places over other budgets (E, k, d), box units; seen with the release."""
+    """Add the line that joins each center's places at other budgets (E, k, d), box units; visible with the release."""
     projection = project(view, run.words, run.unit)
     xy = np.swapaxes(projection(centers), 0, 1)[None]  # (1, k, E, 2)
     last = len(scene.frames) - 1
@@ -56,7 +56,7 @@ def with_trail(scene: Scene, run: Any, view: View, centers: FloatArray) -> Scene
 
 
 def with_finding(scene: Scene, repaired: Any, published: Any) -> Scene:
-    """Make the words beside the picture of one of two runs describe both runs."""
+    """Make the text next to the picture of one of two runs describe both runs."""
     if scene.stage is None or scene.public_stage is None:
         return scene
     words = sentence(repaired, published)
@@ -69,10 +69,10 @@ ALIKE, LITTLE = 1.1, 2.0
 
 
 def sentence(repaired: Any, published: Any) -> Sentence:
-    """Say how much more a run in repaired mode costs than one in published mode at the same epsilon."""
+    """Compare the cost of a run in repaired mode with a run in published mode at the same epsilon."""
     # The start or the bounds come from the records.
     if repaired.result.guarantee.proved is None:
-        neither = "Of neither anything is proved: its start or bounds come from records."
+        neither = "Nothing is proved about either: the start or bounds come from records."
         return Sentence(neither, neither)
     ours, theirs = (_ratio(run) for run in (repaired, published))
     if ours <= ALIKE * theirs:
@@ -81,7 +81,7 @@ def sentence(repaired: Any, published: Any) -> Sentence:
         curator = "The repaired centers are a little farther off, and proved."
     else:
         curator = "The repaired centers are much farther off, but only they are proved."
-    return Sentence(curator, "Repaired is proved; of the published one nothing is.")
+    return Sentence(curator, "Only the repaired version is proved.")
 
 
 def facts(repaired: Any, published: Any) -> tuple[Fact, ...]:

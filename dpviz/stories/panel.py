@@ -1,4 +1,4 @@
-"""Sentences and facts beside a picture, each with its public reading, and facts as HTML of escaped text."""
+"""Sentences and facts next to a picture, each with its public version, and facts as HTML of escaped text."""
 
 import math
 import re
@@ -19,7 +19,7 @@ LEAST_ODDS = 0.001
 WHOLE_LIMIT = 99.0
 WEAK = ": almost no protection"
 _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
-# From here on, a ratio is written as times; below it, as percent.
+# From this ratio on, "times" is used; below it, percent.
 TWICE = 2.0
 # Percent. Smaller differences do not show in print.
 EQUAL = 0.05
@@ -34,7 +34,7 @@ LEAST_DECIMAL = 1e-3
 
 @immutable_value
 class Sentence:
-    """One sentence in two readings; the public one is made from the release alone, and the only one in a repr."""
+    """One sentence in two versions; the public version uses only the release, and is the only one in a repr."""
 
     curator: str = field(repr=False)
     public: str
@@ -50,7 +50,7 @@ class Fact:
     public: bool = False
 
     def __repr__(self) -> str:
-        """Return label and value, the value of a public fact alone."""
+        """Return the label, and the value only of a public fact."""
         return f"Fact({self.label!r}, {self.value!r})" if self.public else f"Fact({self.label!r}, for the curator only)"
 
 
@@ -70,7 +70,7 @@ def limit(percent: float) -> str:
 
 
 def at_most(percent: float) -> str:
-    """Write an upper limit on an attacker; close to 100 it says that it hardly limits anything."""
+    """Write an upper limit on an attacker; close to 100, the text adds that it limits almost nothing."""
     if percent > WHOLE_LIMIT:
         return f"{limit(percent)} in 100{WEAK}"
     return f"at most {limit(percent)} in 100"
@@ -87,7 +87,7 @@ def is_right(most: str) -> tuple[str, str]:
 
 
 def attacker(percent: float, of: str = "") -> str:
-    """Say how often an attacker may be right. `of` names the promise or the subject if that is needed.
+    """State how often an attacker can be right. `of` names the promise or the subject if that is needed.
 
     A limit close to 100 hardly limits anything, so the sentence does not present it as protection.
     """
@@ -136,7 +136,7 @@ def at_least(percent: float) -> str:
 
 
 def whole_interval(low: float, high: float) -> tuple[str, str]:
-    """Write both ends of an interval of a rate, of 1, as whole cases in 100: never narrower than it is."""
+    """Write both ends of an interval of a rate (in [0, 1]) as whole cases in 100, rounded outward."""
     return floored(100.0 * low, decimals=0), ceiled(100.0 * high, decimals=0)
 
 

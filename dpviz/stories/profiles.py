@@ -24,7 +24,7 @@ from dpviz.stories.wording import length_words
 FAR = 1.0 / 6.0
 # Distance from the mean of the released centers, as a share of the range. Smaller distances do not count. Our choice.
 APART = 0.05
-# Share of the farthest center's distance from that mean, in a feature. Nearer centers do not stand out in it.
+# Share of the farthest center's distance from that mean, in a feature. Closer centers do not stand out in this feature.
 # Our choice.
 SHARE = 0.5
 # Largest number of features in a sentence.
@@ -46,7 +46,7 @@ MANY = re.compile(
 ON_AVERAGE = "Close to the average of the released centers."
 IN_THE_MIDDLE = "Near the middle of the public bounds."
 NO_PROFILE = (
-    "These features are random mixes of the columns. The way back is not unique, so that no profile is told. "
+    "These features are random mixes of the columns. The way back is not unique, so no profile is shown. "
     "Choose fewer columns instead of a projection to read the clusters in years, euros or places."
 )
 LEAST_HEIGHT, LANE_HEIGHT, AROUND_LANES = 170, 38, 90  # CSS pixels
@@ -67,7 +67,7 @@ class RealValue:
     value: float
     # "" for none.
     unit: str
-    # The value with its unit, as exact as a hundredth of the public range.
+    # The value with its unit, to a hundredth of the public range.
     text: str
 
 
@@ -216,7 +216,7 @@ def _said(
 
 
 def _wind(way: FloatArray) -> str:
-    """Return the compass word of a way east and north."""
+    """Return the compass direction of an offset to the east and north."""
     return WINDS[round(math.atan2(float(way[1]), float(way[0])) / (math.pi / 4.0)) % 8]
 
 
@@ -268,7 +268,7 @@ def bounds_words(low: float, high: float, unit: str = "") -> str:
 def value_text(value: float, width: float, unit: str = "") -> str:
     """Write a value of a feature whose public range is `width` wide, to about a hundredth of it, with its unit.
 
-    Commas separate thousands only from 10,000 on, so that a year is 2013.
+    Commas separate thousands only from 10,000 on, so a year is written 2013.
     """
     decimals = round(-math.log10(width / STEPS))
     if decimals > MOST_DECIMALS or not abs(value) < LARGEST:

@@ -1,6 +1,6 @@
 """Exported scripts: the calls that load the data, run the method with its seeds, and draw the picture again.
 
-Scripts contain every word of a file or a knob as a Python literal, so that no name is ever code.
+Scripts contain all text from a file or a knob as Python literals, so a name is never code.
 """
 
 import dataclasses
@@ -25,9 +25,9 @@ class Data:
     n: int = 0
     seed: int = 0
     knobs: tuple[tuple[str, Any], ...] = ()
-    # Choices for a file. Besides them, only the file's digest matters.
+    # Choices for a file. Apart from them, only the file's digest matters.
     choices: Choices | None = None
-    # Digest of the file. "" if the public must not know it.
+    # Digest of the file. "" if it is not public.
     digest: str = ""
     # Whether the data were drawn by hand. If so, `name`, `features` and `bounds` describe the drawing.
     drawn: bool = False
@@ -59,7 +59,7 @@ class RecipeRun:
 
     algorithm: AnyAlgorithm
     params: Any
-    # Title in place of the data's, if two pictures are side by side.
+    # Title instead of the data's title, if two pictures are side by side.
     title: str = ""
     # The same parameters at other budgets.
     trail: tuple[Any, ...] = ()
@@ -133,7 +133,7 @@ def calls_excerpt(calls: Calls) -> str:
 
 
 def _sorted(imports: Sequence[str]) -> list[str]:
-    """Return imports once each, those of whole modules first, and all names of a module in one line."""
+    """Return each import once, whole modules first, and all names of a module in one line."""
     names: dict[str, set[str]] = {}
     for line in imports:
         module, _, imported = line.partition(" import ")
@@ -149,7 +149,7 @@ def _picture(recipe: Recipe) -> tuple[list[str], list[str]]:
     changed = ", ".join(f"{field.name}={value!r}" for field, value in values if value != field.default)
     lines = [f"view = View({changed})"]
     if recipe.noise_seed is None:
-        lines.append("# The noise of the picture was secret and is not stored: this draws other noise.")
+        lines.append("# The noise of the picture was secret and is not stored: this draws different noise.")
     names = ("run",) if len(recipe.runs) == 1 else ("left", "right")
     pictures = []
     for name, run in zip(names, recipe.runs, strict=True):
@@ -275,7 +275,7 @@ def loading(data: Data) -> list[str]:
 
 
 def _drawing(data: Data) -> list[str]:
-    """Write the points of a drawing as numbers, or say where to put them."""
+    """Write the points of a drawing as numbers, or explain where to put them."""
     low, high = data.bounds or ((), ())
     points = data.points or ()
     rows = ", ".join(f"{list(row)!r}" for row in points)

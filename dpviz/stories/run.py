@@ -1,4 +1,4 @@
-"""Run of a method on a data set, with everything that dpviz shows and says about it.
+"""Run of a method on a data set, with everything that dpviz shows about it.
 
 `Run` is the base; each method has a subclass that overrides its own parts. A run is for the curator only. It publishes
 only `picture().public()`, the public sentences, and facts that are marked as public.
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHART_HEIGHT = 170  # CSS pixels
-# What an attacker guesses about a replaced record.
+# An attacker's question about a replaced record.
 ANSWER_QUESTION = "Which of two records was yours?"
 # Key of a chart.
 PROFILES = "profiles"
@@ -80,7 +80,7 @@ S_co = TypeVar("S_co", bound=Step, covariant=True)
 
 @immutable_value
 class Chart:
-    """A chart beside the picture, followed by the picture's scrubber."""
+    """A chart next to the picture that follows the picture's scrubber."""
 
     key: str
     scene: Scene
@@ -143,11 +143,11 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Return the public picture for a notebook, below a line about the run and its guarantee."""
         return f"<p>{escape(self._line())}</p>{self.figure().svg}"
 
-    # How a run is put together.
+    # Construction of a run.
 
     @classmethod
     def from_result(cls, result: Any, params: Any, points: Points, words: Words, reference: Any = None) -> Self:
-        """Return the run of `result` on `points` (n, d), data units; `reference` is what `find_reference` returned."""
+        """Return the run of `result` on `points` (n, d), data units; `reference` is the result of `find_reference`."""
         return cls(result, params, unit_records(points, words.box), words, reference)
 
     @classmethod
@@ -161,7 +161,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """Return the non-private run to compare `result` with, or None. Curator only."""
         del points, words, result, params
 
-    # What `fit` returned.
+    # The result of `fit`.
 
     @property
     def release(self) -> R_co:
@@ -215,7 +215,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return (*self.utility(), *self.risk())
 
     def facts_html(self, *, public: bool) -> str:
-        """Return the facts as HTML; `public` leaves out those for the curator only."""
+        """Return the facts as HTML; `public` leaves out facts that are for the curator only."""
         parts = (("Run" if public else "Utility", self.utility()), ("Risk", self.risk()))
         return stacked(*(facts(title, items, public=public) for title, items in parts))
 
@@ -242,7 +242,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def lede(self) -> str:
-        """The method's purpose, and what its points are. **What is released** is between asterisks. Public."""
+        """The method's purpose, and the meaning of its points. **The release** is between asterisks. Public."""
         return f"{self.points_are} Only **blue** is published."
 
     def risk_measure(self) -> Measure | None:
@@ -264,7 +264,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return None, None
 
     def stage_words(self) -> tuple[StageWords, StageWords]:
-        """Return the words beside the picture: the curator's, and the public's."""
+        """Return the text next to the picture: the curator's and the public's."""
         finding = self.finding()
         verdict, guarantee = guarantee_in_a_sentence(
             self.guarantee,
@@ -301,10 +301,10 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return self.nonprivate_reading
 
     def public_notices(self) -> tuple[str, ...]:
-        """Return notices that follow from this run's release, beside its guarantee."""
+        """Return notices that follow from this run's release, in addition to its guarantee."""
         return ()
 
-    # What is drawn.
+    # Content of the picture.
 
     def draw_scene(self, view: View) -> Scene:
         """Draw the run over the features of `view`; `.public()` keeps only the public part."""
@@ -370,7 +370,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         return self.profile_charts()
 
     def stops(self) -> Stops:
-        """Return the stops of the scrubber. Raises ValueError if a run cannot be stepped beside another one."""
+        """Return the stops of the scrubber. Raises ValueError if a run cannot be stepped with another run."""
         raise ValueError(f"{type(self).__name__} has no stops of its own: it cannot be stepped beside another run.")
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray | None:

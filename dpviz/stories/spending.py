@@ -15,7 +15,7 @@ from dpviz.accounting import (
 )
 from dpviz.core import Adjacency, CentersRelease, Event, Release, Result, Step, immutable_value
 
-# Purposes for which one record is in one cluster alone.
+# Purposes for which one record is in only one cluster.
 EACH_CLUSTER = {Purpose.COUNTS, Purpose.SUMS, Purpose.FINAL_COUNTS}
 # From the bottom of a bar to its top.
 ORDER = ("Sums", "Draws (claimed)", "Counts", "Final counts (claimed)", "Number of records")
@@ -33,7 +33,7 @@ class SpendingRow:
     purpose: str
     # Epsilon under the run's adjacency.
     epsilon: float
-    # Clusters that each get all of it, by parallel composition. 1: spent once, on all together.
+    # Clusters that each get all of it, by parallel composition. 1: spent once, on all clusters together.
     n_clusters: int
 
 
@@ -41,13 +41,13 @@ def list_spending(result: Result[Release, Step], *, delta: float | None = None) 
     """Return the spending of a run, public: it follows from the events. The epsilons add up to the sum that it spends.
 
     It is the account that the run's guarantee names (`epsilon_share`), under the adjacency that the events were
-    calibrated for and at `delta`; None: at the delta that the run's noise is made for.
+    calibrated for and at `delta`; None: the delta for which the run's noise is made.
     """
     row = result.guarantee.of_row
     claim = row.proved or row.stated
     delta = claim.calibrated_delta if delta is None else delta
     if result.events and all(isinstance(e, PureEvent) and math.isinf(e.epsilon) for e in result.events):
-        # The number of steps is exact, too.
+        # The number of steps is also exact.
         return (SpendingRow(1, "Exact means", math.inf, 1),)
     adjacency = adjacency_of(result.events)
     k = len(result.release.centers) if isinstance(result.release, CentersRelease) else 1

@@ -103,7 +103,7 @@ class Stops:
 
 @immutable
 class ExactScene(Scene):
-    """A run without any privacy. The number of its steps is exact, too, so the public sees only the first frame."""
+    """A run without any privacy. The number of its steps is also exact, so the public sees only the first frame."""
 
     def public(self) -> Scene:
         """Return the public part of the first frame."""

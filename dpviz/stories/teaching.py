@@ -231,8 +231,8 @@ def exact(value: float) -> bool:
 MOST_TERMS = 5
 STEP = r"\varepsilon_{\text{step}}"
 CHOICE = rf"\Pr[i] \propto e^{{{STEP}\, q_i / (2\Delta)}}"
-ODDS = "What an attacker reaches at most, from a coin's 50 in 100"
-TOTAL = "The sum of the spending"
+ODDS = "An attacker's highest chance to be right, up from a coin's 50 in 100"
+TOTAL = "Total spending"
 KAIROUZ = Paper(
     "Kairouz, Oh & Viswanath 2015, The Composition Theorem for Differential Privacy",
     (("theorem 2.1", "the odds that (ε, δ) leaves an attacker, here with equal priors"),),
@@ -240,7 +240,7 @@ KAIROUZ = Paper(
 BUDGET = r"\varepsilon,\ \delta"
 SYMBOLS = {
     BUDGET: "the privacy budget",
-    r"\Delta": "sensitivity: the most that one record moves a number",
+    r"\Delta": "sensitivity: how far one record can move a number",
     "b": "scale of Laplace noise",
     r"\sigma": "standard deviation of Gaussian noise",
 }
@@ -304,7 +304,7 @@ def odds_of(it: Known) -> Formula | None:
 def attackers_share(epsilon: float, delta: float, rows: int = 1) -> Formula:
     """Return an attacker's highest odds under (epsilon, delta) as a formula, from a coin's 50 in 100.
 
-    Epsilon is for all `rows` of a person, and written as so many times that of one row.
+    Epsilon is for all `rows` of a person, and written as `rows` times the epsilon of one row.
     """
     plus = r" + \delta", rf" + {tex(delta)}"
     here, there = plus if delta > 0 else ("", "")
@@ -331,7 +331,7 @@ def parts(names: str) -> list[str]:
 
 
 def some(*formulas: Formula | None) -> tuple[Formula, ...]:
-    """Return the formulas that there are."""
+    """Return the formulas that are not None."""
     return tuple(each for each in formulas if each is not None)
 
 
@@ -344,7 +344,7 @@ class DrawChapter(Protocol):
 
 @immutable
 class Chapter:
-    """One idea, one picture, one control and one question; `name` is the chapter's address."""
+    """One idea, one picture, one control and one question; `name` is its name in links."""
 
     name: str
     title: str
@@ -354,9 +354,9 @@ class Chapter:
     picture: DrawChapter
     # Text on screen at a value of the control, in one or two short sentences.
     caption: Callable[[Any], str]
-    # What a reader can now explain, as a separate sentence.
+    # A sentence that the reader can now explain.
     explained: str
-    # Meaning of a value, shown beside a privacy slider.
+    # Meaning of a value, shown next to a privacy slider.
     note: Callable[[float], str] = allowed
     # Control value that the question is about. None: the value at which the picture opens.
     asked: Any = None
@@ -368,7 +368,7 @@ class Chapter:
     leads: str = ""
     # Whether the control moves through the steps of an animation.
     plays: bool = False
-    # Whether the chapter is under "More chapters", beside the course's path.
+    # Whether the chapter is under "More chapters", outside the course's path.
     is_extra: bool = False
 
     @property
@@ -430,13 +430,13 @@ class RunChapter:
     asked: Any
     # State of the page that has the run of a value of the control.
     link: Callable[[Any], Mapping[str, str]]
-    # Meaning of a value, shown beside a privacy slider.
+    # Meaning of a value, shown next to a privacy slider.
     note: Callable[[float], str] = allowed
     # Function of the control's value. None: the finding of the run.
     caption: Callable[[Any], str] | None = None
-    # Text of the link. It says so if the page's run is a different one.
+    # Text of the link. It states if the page's run is a different one.
     leads: str = "This run on its page"
-    # Whether the chapter is under "More chapters", beside the course's path.
+    # Whether the chapter is under "More chapters", outside the course's path.
     is_extra: bool = False
 
 

@@ -57,7 +57,7 @@ class View:
     pitch: float = 25.0
 
     def features(self, d: int) -> tuple[int, ...]:
-        """Return the features that are shown of `d`; a principal view shows none of them alone."""
+        """Return the visible features out of `d`; a principal view shows no single feature."""
         if self.principal and d > 2:
             return ()
         features = (self.x,) if d == 1 else (self.x, self.y)
@@ -367,14 +367,14 @@ FACING = ("half of the noise", "Perturbation area", "half land", "9 in 10 land",
 
 
 def from_above(view: View) -> View:
-    """Return the view whose up is the direction from the picture of `view` towards its reader."""
+    """Return the view whose up is the direction from the picture of `view` toward its reader."""
     return replace(view, yaw=view.yaw + 180.0, pitch=90.0 - view.pitch)
 
 
 def with_depth(scene: Scene, above: Scene, view: View) -> Scene:
     """Add to `scene`, made with `view`, the depth of all that can be turned; `above` was made with `from_above`.
 
-    Depth grows towards the reader, and is 0.5 in the middle of the box.
+    Depth grows toward the reader, and is 0.5 in the middle of the box.
     """
     layers = []
     for layer, other in zip(scene.layers, above.layers, strict=True):
@@ -417,7 +417,7 @@ def describe_region(
 ) -> tuple[str, ...]:
     """Describe all records (n, d), box units, inside a polygon of the picture's plane. Curator only.
 
-    `classes` (n,) are the known classes. `plane` is the picture's plane, if it is not the plain one of `view`. The
+    `classes` (n,) are the known classes. `plane` is the picture's plane, if it is not the default plane of `view`. The
     texts are plain, not HTML; they may contain names from a file.
     """
     plane = project(view, words, unit) if plane is None else plane

@@ -13,7 +13,7 @@ from dpviz.stories.panel import WHOLE_LIMIT
 
 # Limits of a finding, which has two lines.
 MOST_CHARACTERS, MOST_WORDS = 68, 16
-# Times in 100 that an attacker is right at most. Our choice.
+# Maximum number of times in 100 that an attacker is right. Our choice.
 HIDDEN_LIMIT, ROOM_LIMIT = 60.0, 75.0
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 KILOMETER = 1000.0  # m
@@ -79,12 +79,12 @@ def two_digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share in percent with two digits; of the least, "under 0.01 %"."""
+    """Write a share in percent with two digits; tiny shares become "under 0.01 %"."""
     return "under 0.01 %" if 0.0 < share < 1e-4 else f"{two_digits(100.0 * share)} %"
 
 
 def about(words: str) -> str:
-    """Say a number as an expectation; "under 0.01 %" is one already."""
+    """Write a number as an expectation; "under 0.01 %" already is one."""
     return words if words.startswith("under ") else f"about {words}"
 
 
@@ -96,5 +96,5 @@ def length_words(length: float, unit: str) -> str:
 
 
 def short_unit(unit: str) -> str:
-    """Return a unit that a line has room for: "units" for a long one or none."""
+    """Return a unit that fits on a line: "units" for a long one or none."""
     return unit if 0 < len(unit) <= LONGEST_UNIT else "units"

@@ -1,1 +1,1 @@
-"""Tools that work across methods: each tool knows methods by their catalogue records alone."""
+"""Tools that work across methods: each tool uses only the methods' catalogue records."""

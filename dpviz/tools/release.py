@@ -4,10 +4,10 @@
 euros instead of 0 to 1. The conversion is the public inverse of `Choices.dataset`. The table and the files follow only
 from the release and from public inputs.
 
-**The ledger.** Releases of the same records add up. `total_basic` is the sum of the proved claims (Dwork &
-Roth 2014, theorem 3.16), which holds however a later release followed from an earlier one. `total_best` is the smallest
-proved total from composing all claims at once, at a delta of `EXTRA_DELTA` more. It holds if the settings of later
-releases did not follow from earlier results. Releases without a proof are named and never counted as zero.
+**The ledger.** Releases of the same records add up. `total_basic` is the sum of the proved claims (Dwork & Roth 2014,
+theorem 3.16), which holds even if a later release depended on an earlier one. `total_best` is the smallest proved
+total from composing all claims at once, at a delta of `EXTRA_DELTA` more. It holds if the settings of later releases
+did not depend on earlier results. Releases without a proof are named and never counted as zero.
 """
 
 import csv
@@ -57,14 +57,14 @@ Origin = Literal["release", "private curve for k", "last year's settings"]
 FORMAT, VERSION = "dpviz release", 1
 DEGREES = "degrees"
 FINAL = (
-    "The noise comes from the operating system and is not stored: nobody can draw this release again, or take its "
-    "noise away. Another run with the same settings is another release, and adds up with this one."
+    "The noise comes from the operating system and is not stored: no one can draw this release again, or remove its "
+    "noise. Another run with the same settings is another release, and adds to this one."
 )
 FROM_RECORDS = (
-    "The bounds were taken from the records, which gives two people's values away. Type public bounds under Data "
+    "The bounds were taken from the records, which reveals two people's values. Enter public bounds under Data "
     "before you release."
 )
-# Delta that the best composition may spend besides the releases' own deltas. Our choice.
+# Delta that the best composition may spend in addition to the releases' own deltas. Our choice.
 EXTRA_DELTA = 1e-6
 MOST_ENTRIES = 1_000
 # Maximum number of characters of a text in a file.
@@ -186,7 +186,7 @@ class ReleaseLedger:
     entries: tuple[ReleaseEntry, ...] = ()
 
     def total_basic(self, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Total:
-        """Return the sums of epsilon and delta, which hold even if a release followed from earlier ones."""
+        """Return the sums of epsilon and delta, which hold even if a release depended on earlier ones."""
         claims, uncounted = self._claims(adjacency)
         epsilon, delta = (math.fsum(each) for each in ((c.epsilon for c in claims), (c.delta for c in claims)))
         return Total(epsilon, min(delta, 1.0), uncounted)
@@ -194,7 +194,7 @@ class ReleaseLedger:
     def total_best(self, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Total:
         """Return the smallest epsilon that is proved for all counted entries together, and its delta.
 
-        It holds if no settings followed from an earlier release. It equals `total_basic` if nothing is gained.
+        It holds if no settings depended on an earlier release. It equals `total_basic` if nothing is gained.
         """
         claims, uncounted = self._claims(adjacency)
         return Total(*_best(claims), uncounted)
@@ -203,15 +203,15 @@ class ReleaseLedger:
         """Return the limit, in 100, on right guesses of an attacker who has seen every release; None without a limit.
 
         The limit follows from `total_basic`. Under ADD_REMOVE, the guess is "has taken part"; under REPLACE, it is
-        "which of two records was it".
+        "which of two records".
         """
         total = self.total_basic(adjacency)
         return None if total.uncounted else attacker_odds(total.epsilon, total.delta)
 
     def joined(self, other: "ReleaseLedger") -> "ReleaseLedger":
-        """Return both ledgers as one, each release once, for the larger number of rows that either of them states."""
+        """Return both ledgers as one, each release once, for the larger of the two stated numbers of rows."""
         known, rows = {each.id for each in self.entries}, {each.id: each.rows for each in other.entries}
-        # The known statement is restated. The other one can have lost on the way through several numbers of rows.
+        # The known statement is restated. The other total can have lost precision through several numbers of rows.
         restated = (each.for_person(rows.get(each.id, 1)) for each in self.entries)
         both = (*restated, *(each for each in other.entries if each.id not in known))
         return ReleaseLedger(tuple(sorted(both, key=lambda each: each.day)))
@@ -613,7 +613,7 @@ def totals_to_file(ledger: ReleaseLedger) -> dict[str, object]:
     return totals
 
 
-# Replaces the time of writing, so that equal tables give equal bytes.
+# Fixed time of writing, so that equal tables have equal bytes.
 _LONG_AGO = datetime(1980, 1, 1)
 
 

@@ -83,9 +83,9 @@ PAUSE_S = 0.1
 MAX_LINES = 10
 GRID_KEYS = ("epsilon", "data", "methods")
 SEED_KEYS = ("data", "start", "noise")
-# Keys besides the fields of Params.
+# Keys in addition to the fields of Params.
 METHOD_KEYS = ("name", "epsilon", "budget")
-# Keys besides the parameters of the data set.
+# Keys in addition to the parameters of the data set.
 DATA_KEYS = ("name", "n", "k", "targets")
 
 T = TypeVar("T")
@@ -355,7 +355,7 @@ def run_sweep(
     try:
         for made in finished:
             if file is not None:
-                # One write: a reader sees all lines or none. A kill can only cut off the last line.
+                # A single write, so a reader sees all lines or none. A kill can only cut off the last line.
                 with file.open("ab", buffering=0) as stream:
                     stream.write("".join(f"{json.dumps(dict(row))}\n" for row in made).encode())
             rows |= {str(row["key"]): row for row in made}
@@ -402,7 +402,8 @@ def build_table(rows: Sequence[Row]) -> "pd.DataFrame":
 
     own = sorted({name for row in rows for name in row} - {*FIRST_COLUMNS, *LAST_COLUMNS})
     columns: dict[str, Any] = {}
-    # Each column has one type: whole numbers beside others become floats, words beside numbers make all of them words.
+    # Each column has one type: whole numbers in a column with other numbers become floats, and numbers in a column
+    # with words become words.
     for name in (*FIRST_COLUMNS, *own, *LAST_COLUMNS):
         values: list[Any] = [row.get(name) for row in rows]
         kinds = {type(value) for value in values if value is not None}

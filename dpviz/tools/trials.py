@@ -60,7 +60,7 @@ FLOOR_STARTS = 5
 PERTURBED_STARTS = 1
 # Starts of KMeans++ on the released centers; the cheapest one counts. Our choice.
 MERGE_STARTS = 10
-# Minimum number of records that a center stands for, whatever its noisy count is. Our choice.
+# Minimum number of records that a center represents, whatever its noisy count. Our choice.
 LEAST_WEIGHT = 1.0
 OK = "ok"
 # The only columns that differ from run to run.
@@ -213,7 +213,7 @@ def run_trials(trials: Iterable[Trial]) -> list[Row]:
 
 
 def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
-    """Return the row of one run and the centers (m, d) that its release stands for; None without centers.
+    """Return the row of one run and the centers (m, d) that represent its release; None without centers.
 
     If the method refuses the run, the row's `status` gives the reason, and the figures are None.
     """
@@ -351,7 +351,7 @@ def cluster_figures(
 def nonprivate_clusters(
     algorithm: AnyAlgorithm, release: Release, points: Points, box: Box, n_clusters: int
 ) -> FoundClusters:
-    """Return the centers that a release stands for, and the assignment of `points` (n, d) to them.
+    """Return the centers that represent a release, and the assignment of `points` (n, d) to them.
 
     The method's own rule applies if it has one. Otherwise, for released centers, each point belongs to the nearest
     center. For released points, the centers come from KMeans++ on them, which is post-processing. Raises ValueError if
@@ -371,9 +371,9 @@ def nonprivate_clusters(
 
 
 def merged(centers: Centers, noisy_counts: Counts | None, n_clusters: int) -> Centers:
-    """Return at most `n_clusters` centers (k, d) that stand for the released `centers` (m, d).
+    """Return at most `n_clusters` centers (k, d) that represent the released `centers` (m, d).
 
-    If there are not more than `n_clusters`, they stay as they are. With n_j records around their mean c_j, merging into
+    If there are at most `n_clusters`, they stay unchanged. With n_j records around their mean c_j, merging into
     m_j adds sum_j n_j |c_j - m_j|^2 to the cost. k-means on the centers, weighted by their noisy counts (m,), keeps
     this sum small. None gives all centers the same weight. The result is public, because the arguments are.
     """
@@ -395,7 +395,7 @@ def kmeans_centers(points: Points, n_clusters: int, n_starts: int, weights: Coun
 
 
 def improved(floor: float, cost: float, points: Points, centers: Centers) -> float:
-    """Return the cost without privacy (`floor`) beside a run whose `centers` (k, d) have `cost` on `points` (n, d).
+    """Return the cost without privacy (`floor`) for a run whose `centers` (k, d) have `cost` on `points` (n, d).
 
     A private run that costs less has found a better start than k-means++ did. k-means continues from there, and its
     result is the cost without privacy, so no run is ever below it. Curator only.
@@ -411,8 +411,8 @@ def improved(floor: float, cost: float, points: Points, centers: Centers) -> flo
 def referenced(rows: Mapping[Key, Sequence[Row]], known: Iterable[Row] = ()) -> dict[Key, list[Row]]:
     """Compare all runs on the same records with the same k with one cost without privacy: the lowest known cost.
 
-    A private run below k-means++ has `improved` that cost for all methods. The same is true for runs that are `known`
-    besides `rows`. Rows without such a cost stay as they are.
+    A private run below k-means++ has `improved` that cost for all methods. The same is true for the `known` runs
+    outside `rows`. Rows without such a cost stay as they are.
     """
     least: dict[tuple[object, ...], float] = {}
     for row in chain(known, *rows.values()):
@@ -446,5 +446,5 @@ def _same(row: Row) -> tuple[object, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _data_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns of data knobs, sorted: all rows of a search share them, and are asked at every look."""
+    """Return the columns of data knobs, sorted: all rows of a search share them, and every look needs them."""
     return tuple(sorted(name for name in columns if name.startswith("data.")))

@@ -281,7 +281,7 @@ _WAIT = served("wait")
 EVERY = 400
 # Milliseconds between any two readers' requests, each of which takes 1 to 2 ms of processor time.
 APART = 100
-# Milliseconds without a new picture before work for it begins. Nobody waits for every stop of a drag.
+# Milliseconds without a new picture before work for it begins. No one waits for every stop of a drag.
 QUIET = 700
 # Milliseconds between two drawings of the results so far.
 REDRAWN = 2500
@@ -298,15 +298,15 @@ def wait(
     line: tuple[str, float] | None = None,
     unseen: bool = False,
 ) -> None:
-    """Show that `done` of `all` pieces of `what` are there; the fragment around it runs again until all are.
+    """Show that `done` of `all` pieces of `what` are finished; the fragment around it runs again until all are.
 
-    The fragment also runs again after changes of the live picture that `follow` names. `peek` is a URL that returns the
-    number of finished pieces (`dpviz.ui.asking`). Without `peek`, the fragment itself runs to count them. `line`, words
-    and a share of the bar in [0, 1], is drawn instead of the pieces. An `unseen` line asks for nothing until it comes
-    into sight.
+    The fragment also runs again after changes of the live picture that `follow` names. `peek` is a URL that returns
+    the number of finished pieces (`dpviz.ui.asking`). Without `peek`, the fragment itself runs to count them. `line`,
+    words and a share of the bar in [0, 1], is drawn instead of the pieces. An `unseen` line requests nothing until it
+    is visible.
     """
     turn = 0
-    # A component does not notice data that stay the same. Without a number, it would ask only once.
+    # A component does not notice data that stay the same. Without a number, it would request only once.
     if done < all:
         turn = st.session_state[f"{key}:asked"] = st.session_state.get(f"{key}:asked", 0) + 1
     data = {"asked": turn, "done": done, "all": all, "what": what, "follow": follow, "peek": peek, "unseen": unseen}
@@ -329,19 +329,19 @@ _SESSION = "dpviz:asking"
 _RUNS = "dpviz:curator-runs"
 # Prefix of the session's keys for results on records, which `forget` forgets.
 OF_RECORDS = "dpviz:of-records"
-TALLY = "Runs on these records beside the picture: {:,}, for the curator alone. Publishing one is one more release."
+TALLY = "Runs on these records next to the picture: {:,}, only for the curator. Publishing one is one more release."
 
 
 class _Asking:
     """Pending work of one fragment of one session, which dies with the session."""
 
-    # True once the fragment's place has been in sight.
+    # True once the fragment's place has been visible.
     is_seen = False
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
         self.own: dict[Hashable, Future[Any]] = {}
-        # Asks again and counts; may run outside of the session's script.
+        # Requests again and counts; may run outside the session's script.
         self.progress: Callable[[], int] | None = None
 
     def see(self) -> None:
@@ -369,14 +369,13 @@ def ask(
 ) -> Answers:
     """Return the answers to `jobs` so far, and draw the number of finished pieces of `what`.
 
-    The fragment runs until all pieces are done. `key` belongs to the asking fragment: jobs that the fragment does not
-    ask for any more never begin. The fragment also runs again after changes of the live picture that `follow` names.
-    `known` is the number of other pieces that are already there. `line`, words and a share of the bar in [0, 1], is
-    drawn instead of the pieces if these are not a measure of progress. With `more`, further jobs follow from the
-    answers: the fragment runs once more when all are there, even if they came after its last look. With `when_seen`,
-    nothing starts before a reader has the place in sight, because few readers go below a picture, and runs keep a
-    processor busy for seconds. Answers that depend on `secret` noise are kept for this session only, so every caller
-    must state `secret`.
+    The fragment runs until all pieces are done. `key` belongs to the requesting fragment: jobs that the fragment no
+    longer requests never begin. The fragment also runs again after changes of the live picture that `follow` names.
+    `known` is the number of other finished pieces. `line`, words and a share of the bar in [0, 1], is drawn instead of
+    the pieces if these are not a measure of progress. With `more`, further jobs follow from the answers: the fragment
+    runs once more when all are there, even if they came after its last look. With `when_seen`, nothing starts before a
+    reader has the place in sight, because few readers go below a picture, and runs keep a processor busy for seconds.
+    Answers that depend on `secret` noise are cached only for this session, so every caller must state `secret`.
 
     Jobs for the `public` get no records: their answers follow from releases and public inputs. The curator's runs on
     real records, or with secret noise, are counted, and `tallied` shows their number.
@@ -386,7 +385,7 @@ def ask(
     if secret:
         jobs = [replace(job, secret=True) for job in jobs]
     asking, process = _of_session(key), background()
-    # Not `asking`: an object that holds itself would outlive its session.
+    # Not `asking`: an object that references itself would outlive its session.
     own = asking.own
 
     def progress() -> int:
@@ -398,7 +397,7 @@ def ask(
     answers = Answers(tuple(process.recall(source, job) for job in jobs)) if unseen else process.ask(source, jobs, own)
     asking.progress = None if unseen else progress
     peek = f"{_FOLDER}/{asking.token}"
-    # After a problem there is nothing to wait for, and no count would be true.
+    # After a problem there is nothing to wait for, and every count would be wrong.
     if not answers.problem:
         n_done, n_all = answers.n_done + known, len(jobs) + known
         wait(
@@ -419,7 +418,7 @@ def ask(
 
 
 def count(source: Source, runs: Mapping[Hashable, int]) -> None:
-    """Count the runs on these records that the curator sees beside the picture, each name once."""
+    """Count the runs on these records that the curator sees next to the picture, each name once."""
     counted: dict[Hashable, dict[Hashable, int]] = st.session_state.setdefault(_RUNS, {})
     counted.setdefault(source.people, {}).update(runs)
 
@@ -483,7 +482,7 @@ _TURNS = _Turns()
 
 
 async def answer(request: Request) -> Response:
-    """Return the number of finished pieces and the time of the next look; an empty answer reruns the fragment."""
+    """Return the number of finished pieces and the delay to the next request; an empty answer reruns the fragment."""
     asking = _ASKINGS.get(request.path_params["token"])
     progress = None if asking is None else asking.progress
     if progress is None:
@@ -493,7 +492,7 @@ async def answer(request: Request) -> Response:
 
 
 def _runs(source: Source, jobs: Sequence[Job], answers: Answers) -> dict[Hashable, int]:
-    """Return the number of runs of each job that is done; short names, since a job can hold a whole release."""
+    """Return the number of runs of each job that is done; short names, because a job can contain a whole release."""
     done = (job for job, answer in zip(jobs, answers.found, strict=True) if answer is not None and job.n_runs)
     return {hash((source.key, job)): job.n_runs for job in done}
 

@@ -1,6 +1,6 @@
 """Bands of the stage's strip of losses: losses of runs with other starts and noise at each value of the slider.
 
-Bands are for the curator only, and come from teaching runs on public sets alone. Uploaded records, drawn records,
+Bands are for the curator only, and come only from teaching runs on public sets. Uploaded records, drawn records,
 secret noise and the public view have no bands, because each run would be one more release. The bands' runs are the same
 at every value and for every noise seed of the page, so sessions share the bands. The bands of pages as they open are
 shipped: `python -m tests.shipped_bands`.
@@ -49,7 +49,7 @@ class LossBands:
         """Hash of data, method and knobs, without ε and the noise's seed; None if no value has a band."""
         if self.public or self.source.own or self.noise.secret:
             return None
-        # The highest value is the knob's own. A link's value lies between the knob's values.
+        # The highest value is the knob's own. A link's value can lie between the knob's values.
         for value in reversed(self.values):
             with suppress(ValueError):
                 asked = self.request(value)
@@ -90,13 +90,13 @@ class LossBands:
     def computed(self) -> list[Band | None]:
         """Compute the bands here and now, for a page without a server; None for values without a band.
 
-        Every band is of all runs, however long they take, so that equal pages have equal bands.
+        Every band covers all runs, however long they take, so that equal pages have equal bands.
         """
         data = self.source.dataset
         return self._each(lambda _, each: loss_band(data.points, data.box, data.labels, each, math.inf))
 
     def known(self) -> list[Band | None]:
-        """Return the bands that are shipped, or were asked for by any session; runs nothing."""
+        """Return the bands that are part of the package, or that any session requested; runs nothing."""
         process = background()
         return self._each(
             lambda value, each: shipped().get(each.page, {}).get(value) or process.recall(self.source, _job(each))
@@ -119,7 +119,7 @@ class LossBands:
 
 @cache
 def shipped() -> Mapping[str, Mapping[float, Band]]:
-    """Return the bands that come along, by page and value of the slider; of public sets alone."""
+    """Return the bands in the package, by page and value of the slider; only for public sets."""
     whole = json.loads(FILE.read_text(encoding="utf-8"))
     return {page: {float(value): tuple(band) for value, band in bands.items()} for page, bands in whole.items()}
 

@@ -138,7 +138,7 @@ def last_move(key: str) -> float | None:
 
 
 def nearest(values: Sequence[float], value: float) -> int:
-    """Return the index of the value nearest to the wanted one."""
+    """Return the index of the value nearest to the requested one."""
     return min(range(len(values)), key=lambda index: abs(values[index] - value))
 
 
@@ -172,7 +172,7 @@ WIDEST_SLIDER = 100
 
 
 def control(knob: Knob, *, width: Literal["stretch", "content"] = "stretch") -> Any:
-    """Draw the knob's widget and return its checked value; `width` is that of a row of choices.
+    """Draw the knob's widget and return its checked value; `width` is the width of a row of choices.
 
     A knob that the link hides keeps its value and has no widget; the same holds for all controls here.
     """
@@ -251,7 +251,7 @@ def picked(knob: Knob, names: Sequence[str]) -> int:
 
 
 def _tied(knob: Knob) -> dict[str, Any]:
-    """Return the options that tie a widget to its knob: every run shows the kept value, every move keeps a new one.
+    """Return the options that tie a widget to its knob: runs show the stored value, and moves store a new one.
 
     A widget forgets its value when a run does not draw it, for example while an upload is being described; the knob
     does not.
@@ -326,6 +326,6 @@ def stage_slider(
 
 def slider_values(knob: Knob) -> tuple[float, ...]:
     """Return all values that `log_slider` offers for this knob."""
-    # A link's own value joins the round ones for the session, so that the link keeps its promise to the digit.
+    # A link's own value joins the round ones for the session, so that the link's value is kept to the digit.
     linked = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
     return tuple(sorted({*friendly(knob.low, knob.high), linked}))

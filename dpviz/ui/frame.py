@@ -27,19 +27,19 @@ STYLE = f"<style>{text('style.css')}</style>"
 # CSS pixels.
 CHART_HEIGHT = 170
 MOST_SEED = 2**31 - 1
-DESCRIBE = "Describe your data above: a file, its columns, their public bounds. Or take another set under Data."
+DESCRIBE = "Describe your data above: a file, its columns, their public bounds. Or choose a different set under Data."
 
 AUDIENCE = Knob(
     "audience",
     "choice",
     "curator",
     "View as",
-    "Everyone sees the release, public inputs and noise laws, and nothing exact.",
+    "Everyone sees the release, public inputs and noise distributions, but nothing exact.",
     choices=(("curator", "Curator"), ("public", "Everyone")),
 )
 # The seeds of the first picture were chosen for visibly wide zones; any other pair is as good.
 START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED)
-NOISE_SEED = Knob("noise_seed", "int", 112, "Noise seed", "Known noise protects nobody.", 0, MOST_SEED)
+NOISE_SEED = Knob("noise_seed", "int", 112, "Noise seed", "Known noise protects no one.", 0, MOST_SEED)
 SECRET = Knob(
     "secret",
     "bool",
@@ -56,10 +56,8 @@ SOLID = Knob(
     choices=(("flat", "Two features"), ("solid", "Three, turned")),
 )
 YAW = Knob("yaw", "int", 30, "Turn", "Degrees around the third feature.", -180, 180, unit="degrees")
-PRINCIPAL = Knob(
-    "principal", "bool", False, "Principal directions", "Computed from the records: the curator's view only."
-)
-PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees that you look down on the box.", -90, 90, unit="degrees")
+PRINCIPAL = Knob("principal", "bool", False, "Principal directions", "Computed from the records. Curator only.")
+PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees of looking down on the box.", -90, 90, unit="degrees")
 
 
 MORE = "More"
@@ -80,7 +78,7 @@ class PageFrame:
     insider: str
     # New noise, in the navigation.
     again: DeltaGenerator
-    # Knobs that choose what is run.
+    # Knobs that choose the run.
     first: DeltaGenerator
     # All other knobs, behind "More".
     more: DeltaGenerator
@@ -112,7 +110,7 @@ def start(
     insider: str = "Curator",
     public_picture: bool = True,
 ) -> PageFrame:
-    """Draw the row of data and menus, and make the places; stop while there is no data.
+    """Draw the row of data and menus, and create the places; stop without data.
 
     `data` names the set that the page opens with, `own` are sets that only this page has, and `insider` is the viewer
     who sees more than the public. The choice of the audience is below the picture. Without a `public_picture`, the
@@ -184,7 +182,7 @@ def seeds(frame: PageFrame, *, start: bool = True) -> Noise:
     if hiding.hides("seeds"):
         return Noise(None if secret else int(state.value(NOISE_SEED)))
     with frame.again:
-        if st.button("New noise", help="Same data, same start, other noise."):
+        if st.button("New noise", help="Same data, same start, different noise."):
             renew(secret=secret)
     with st.expander("Seeds"):
         if start:
@@ -215,13 +213,13 @@ def view(frame: PageFrame, *, solid: bool = False) -> View:
         if solid and controls.control(SOLID) == "solid":
             chosen = [controls.picked(knob, names) for knob in (x, y, z)]
             features: list[int] = []
-            # A feature that is chosen twice gives way to the next.
+            # A feature that is chosen twice is replaced by the next one.
             for feature in chosen:
                 while feature in features:
                     feature = (feature + 1) % d
                 features.append(feature)
             if features != chosen:
-                state.report(f"A box needs three features. They are {', '.join(names[i] for i in features)} now.")
+                state.report(f"A box needs three features. Now they are {', '.join(names[i] for i in features)} now.")
             yaw, pitch = float(controls.control(YAW)), float(controls.control(PITCH))
             return View(features[0], features[1], z=features[2], yaw=yaw, pitch=pitch)
         across, up = controls.picked(x, names), controls.picked(y, names)
@@ -264,7 +262,7 @@ def link(frame: PageFrame, noise: Noise, view: View, *, start: bool = True) -> s
 
 
 def renew(*, secret: bool) -> None:
-    """Draw other noise: forget the secret run, or take the next seed."""
+    """Draw different noise: forget the secret run, or use the next seed."""
     if secret:
         renew_secret()
         return

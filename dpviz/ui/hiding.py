@@ -65,9 +65,9 @@ def read_link(controls: frozenset[str]) -> None:
     wrong = [name for name in dict.fromkeys(names) if name and name not in known]
     if wrong:
         state.report(
-            f"The link's hide has {', '.join(name[:40] for name in wrong[:5])}, which is no control. Allowed are "
+            f"The link's hide has {', '.join(name[:40] for name in wrong[:5])}, which is not a control. Allowed: "
             f"{', '.join(sorted(GROUPS))}, {TAB} and the name of a tab, and the knobs' names in the link, such as "
-            "epsilon or n_clusters. The rest of the list holds."
+            "epsilon or n_clusters. The rest of the list applies."
         )
     st.session_state[_HIDDEN] = frozenset(known)
     state.keep_param(NAME, ",".join(sorted(known)))
@@ -91,7 +91,7 @@ def hides(name: str) -> bool:
 
 
 def tabs_left(names: Sequence[str]) -> list[str]:
-    """Return the tabs that are not taken away."""
+    """Return the tabs that are not hidden."""
     return [] if hides("tabs") else [name for name in names if not hides(f"{TAB}{name}")]
 
 

@@ -1,4 +1,4 @@
-"""The home page: one question over a moving ε, one way to begin, and five methods by their own questions.
+"""The home page: one question above a moving ε, one way to begin, and five methods with their questions.
 
 The methods' thumbnails are small moving pictures: real runs on few synthetic records with public seeds, drawn once for
 all sessions.
@@ -46,7 +46,7 @@ EPSILON = Knob(
     20.0,
     log=True,
 )
-# Not seen beside a navigation that is open.
+# Not visible next to an open navigation.
 COMPARE = "Compare methods"
 START = f"Learn: {len(NAMES)} chapters"
 QUESTION = "Question it"
@@ -146,16 +146,16 @@ def last_frame(epsilon: float) -> Scene:
     run = run_method(RunRequest(method, method.run, params), opening(), NOISE)
     scene = still_of(run.picture())
     words = scene.stage
-    # Every run has words. The picture shows what noise costs, so that no strip does.
+    # Every run has words. The picture shows the cost of noise, so no strip does.
     assert words is not None
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
     lens = run.nonprivate_lens(you)
     # The featured method has one.
     assert lens is not None
-    # A ring around one person, which grows as an attacker learns more. The attacker looks at nobody else.
+    # A ring around one person, which grows as an attacker learns more. The attacker looks at no one else.
     size = 12.0 + 20.0 * (lens.rate - 0.5)
     ring = Layer.from_arrays("you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size)
-    # Only what is released, and you, have a name: names of other marks would fill the picture.
+    # Only released marks, and you, have a name: names of other marks would fill the picture.
     others = (replace(each, legend=each.audience is Audience.RELEASED) for each in scene.layers)
     layers = (*others, ring)
     alt = f"{scene.alt} A lens on you: {100 * lens.rate:.0f} of 100 attackers guess right whether you took part."
@@ -168,7 +168,7 @@ def last_frame(epsilon: float) -> Scene:
 
 @st.cache_resource(show_spinner=False, max_entries=2 * len(THUMBNAILS))
 def thumbnail_address(name: str, *, dark: bool) -> str:
-    """Return the thumbnail of a method as an address that an image can have."""
+    """Return the thumbnail of a method as a URL for an image."""
     picture = draw_thumbnail(CATALOGUE[name], dark=dark)
     return f"data:image/svg+xml;base64,{b64encode(picture.encode()).decode()}"
 

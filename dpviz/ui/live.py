@@ -36,7 +36,7 @@ Tilt = Annotated[Number, Ge(-90), Le(90)]
 class LiveState:
     """Reader's actions on the picture. Frame, zoom and play state stay in the browser."""
 
-    # The cluster that is seen alone.
+    # The only visible cluster.
     selected: int | None = None
     # `Layer.pick` of the layer that was clicked last.
     picked: str | None = None
@@ -70,7 +70,7 @@ def live(
     `audience_public` leaves out all that only the curator may see, before anything travels to the browser. `query` is
     put into the page's address without a new history entry. `follow` names the live picture whose frames this one
     shows; its scene has no scrubber of its own. With `fits` the browser makes it as high as the window leaves room. A
-    `plain` picture is to be looked at: no tools, no table, a legend without switches; the words beside it hold its
+    `plain` picture is only for viewing: no tools, no table, a legend without switches; the text next to it has its
     numbers.
     """
     visible = scene.public() if audience_public else scene

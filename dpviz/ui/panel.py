@@ -1,4 +1,4 @@
-"""Cards beside a picture, as HTML made of escaped text (sentence, facts, the guarantee's label), and safe tables."""
+"""Cards next to a picture, as HTML made of escaped text (sentence, facts, the guarantee's label), and safe tables."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ def details(label: Label, name: str = "") -> str:
 
 
 def meanings() -> None:
-    """Draw the explanations of all glossary terms, once for the whole page; nothing of them is seen before."""
+    """Draw the explanations of all glossary terms, once for the whole page; they are invisible until opened."""
     if not hiding.hides("terms"):
         spans = "".join(
             f'<span class="dpviz-meaning" id="{_place(term)}" popover role="note">'
@@ -139,7 +139,7 @@ def _word(words: str, term: Term) -> str:
 
 
 def glossary(terms: Sequence[tuple[str, str]]) -> None:
-    """Offer the picture's terms, one plain sentence each, and the way to all words, behind a line that opens."""
+    """Offer the picture's terms, one plain sentence each, and a link to all terms, behind a line that opens."""
     rows = "".join(f"<dt>{escape(term)}</dt><dd>{escape(meaning)}</dd>" for term, meaning in terms)
     with st.expander("How to read it"):
         st.html(f'<dl class="dpviz-terms">{rows}</dl>{all_terms()}')

@@ -16,9 +16,12 @@ from dpviz.ui.runs import MethodScreen, latest
 
 # Choice among a page's tabs.
 CHOICE = ("read", "Read")
-NOTHING = "There is no picture to write down: the place of the picture says why."
+NOTHING = "There is no picture to describe: see the message in its place."
 ROUNDED = "Numbers of the picture above, in three digits; ≈ where digits are left out. Move a knob, and they follow."
-CODE = "The calls behind the picture above. Export saves the whole script; with secret noise it draws other noise."
+CODE = (
+    "The calls behind the picture above. Export saves the whole script; with secret noise, the script draws "
+    "different noise."
+)
 
 
 def fill(knob: Knob, name: str, contents: Mapping[str, Callable[[], None]]) -> None:
@@ -28,7 +31,7 @@ def fill(knob: Knob, name: str, contents: Mapping[str, Callable[[], None]]) -> N
 
 @state.fragment
 def draw_tab(name: str) -> None:
-    """Draw everything that there is to read about the picture of this page, anew when the picture changes."""
+    """Draw all reading matter about the picture of this page, again when the picture changes."""
     after_picture("wait-read")
     screen, page = latest(), CATALOGUE[name].reading
     if page is None:
@@ -87,7 +90,7 @@ def article(
         if part.title:
             st.markdown(f"**{state.plain(part.title)}**")
         if not part.formulas:
-            st.caption("No noise is added here, so that there is nothing to fill in: nothing is private.")
+            st.caption("No noise is added here, so there is nothing to fill in: nothing is private.")
             continue
         symbols = used(part.words, part.formulas)
         st.markdown("  \n".join(f"${names}$: {words}" for names, words in symbols.items()))

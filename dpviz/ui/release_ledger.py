@@ -1,8 +1,9 @@
 """The release ledger of a session's own files, and the step that releases: a confirmation, a table, a new entry.
 
 A session has one list of releases: its own, those that the browser kept from other sessions and tabs, and those of
-imported settings. All of them count for every file, unless the reader says that they are about other people; those of
-this very file (`Source.people`) always count. The browser gets the list alone, and nothing that follows from a record.
+imported settings. All of them count for every file, unless the reader confirms that they are about different people;
+releases of the same file (`Source.people`) always count. The browser gets only the list, and nothing that follows from
+a record.
 """
 
 import secrets
@@ -45,21 +46,21 @@ _FILES = "dpviz:released-files"
 _step_names = state.session_value("dpviz:release-step-names", dict[Hashable, str])
 _files = state.session_value(_FILES, dict[Hashable, dict[Hashable, ReleaseFiles]])
 
-REHEARSAL = "This is a teaching run: anyone can repeat its noise, so nothing of it may be published."
-MARK, RELEASED = "A teaching run, no release: publish none of it.", "This is your release."
+REHEARSAL = "This is a teaching run: anyone can repeat its noise, so none of it may be published."
+MARK, RELEASED = "A teaching run, not a release: publish none of it.", "This is your release."
 SHOWN = "The picture shows your release of these settings."
 NOTHING = "This session and this browser know of no release of these records."
 UNHEARD = "This session has no release of these records. This browser's list has not arrived yet."
 SAME = "Are these, or some of them, the same people?"
-ASKED = "They count here, unless you say that nobody is in both."
+ASKED = "They count here, unless you confirm that nobody is in both."
 SURE = "I know that nobody is in both."
-SEPARATE = "You said that other releases are about other people, so they are not counted here"
+SEPARATE = "You said that other releases are about different people, so they are not counted here"
 UNREAD = "This browser kept releases that cannot be read, so the totals here may be too low."
-FORGOTTEN = "You had the list of releases forgotten: the totals here no longer count what was released before."
-BEST = "It holds where no settings were chosen after a look at an earlier release."
-UNPROVED = "Nothing is proved of this release: no limit holds for what an attacker learns from it."
-NO_PRIVACY = "This method hides nothing: it gives exact averages away. Choose a private one under More."
-PAIR = "Two methods stand beside each other. Choose one of them under More to release."
+FORGOTTEN = "You cleared the list of releases: the totals here no longer count earlier releases."
+BEST = "It holds if no settings were chosen after looking at an earlier release."
+UNPROVED = "Nothing is proved about this release: no limit holds for what an attacker learns from it."
+NO_PRIVACY = "This method hides nothing: it reveals exact averages. Choose a private one under More."
+PAIR = "Two methods are shown side by side. Choose one of them under More to release."
 
 
 @immutable_value
@@ -146,7 +147,7 @@ def add_entry(source: Source, entry: ReleaseEntry) -> None:
 
 
 def _settings(source: Source, request: RunRequest) -> tuple[Hashable, ...]:
-    """Return the inputs that a release follows from, besides its noise. The view is not one of them."""
+    """Return the inputs of a release, except its noise. The view is not one of them."""
     return (source.key, request.algorithm.name, runs.scalars(request.params))
 
 
@@ -155,8 +156,8 @@ def take_imported(ledger: ReleaseLedger) -> None:
     new = _session().join(ledger.carried())
     if new.entries:
         state.report(
-            f"The settings bring {counted(len(new.entries), 'release')}: {spent_words(new)}. What you release of the "
-            "same people adds up with them."
+            f"The settings bring {counted(len(new.entries), 'release')}: {spent_words(new)}. Your releases about the "
+            "same people add up with them."
         )
 
 
@@ -182,29 +183,29 @@ def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
         if others.entries:
             st.caption(f"{SEPARATE}: {counted(len(others.entries), 'release')}, {spent_words(others)}.")
             if not public:
-                st.button("Count them here, too", on_click=_ask_again, args=(source,))
+                st.button("Also count them here", on_click=_ask_again, args=(source,))
         if not (ledger.entries or others.entries or session.forgotten or session.unread):
             st.caption(NOTHING if session.heard else UNHEARD)
 
 
 def _ask(source: Source, session: _Session) -> None:
-    """Ask if releases of other files, tabs or settings are about the same people; until a "no" they are."""
+    """Ask if releases of other files, tabs or settings are about the same people; they count until a "no"."""
     asked = session.unanswered(source)
     if not asked.entries:
         return
     here, reasons = _Origin.of(source), []
     origins = [session.origins[each.id] for each in asked.entries if each.id in session.origins]
     if here.name and here.name in {each.name for each in origins}:
-        reasons.append("a file of this very name")
+        reasons.append("a file with the same name")
     if here.columns in {each.columns for each in origins}:
         reasons.append("the same columns")
-    words = f"Released before, of other records: {counted(len(asked.entries), 'release')}, {spent_words(asked)}."
+    words = f"Released before, from different records: {counted(len(asked.entries), 'release')}, {spent_words(asked)}."
     why = f" It was made of {' and '.join(reasons)}." if reasons else ""
     st.warning(f"{words}{why} {SAME} {ASKED}")
     sure = bool(st.checkbox(SURE, key=f"ledger-sure:{len(session.ledger.entries)}")) if reasons else True
     with st.container(horizontal=True):
         st.button("Yes, add up", on_click=_answer, args=(source, asked, True))
-        st.button("No, other people", disabled=not sure, on_click=_answer, args=(source, asked, False))
+        st.button("No, different people", disabled=not sure, on_click=_answer, args=(source, asked, False))
 
 
 def _answer(source: Source, ledger: ReleaseLedger, same: bool) -> None:
@@ -229,7 +230,7 @@ def spent_words(ledger: ReleaseLedger) -> str:
     if adjacency is Adjacency.REPLACE and n_proved:
         words += " for one record replaced"
     if total.uncounted:
-        words += f"{', ' if words else ''}nothing is proved of {len(total.uncounted)}"
+        words += f"{', ' if words else ''}nothing is proved about {len(total.uncounted)}"
     return words or "ε = 0 in all"
 
 
@@ -252,11 +253,11 @@ def _list(source: Source, ledger: ReleaseLedger, *, public: bool) -> None:
     if public:
         return
     if source.people in _session().answers:
-        st.button("Ask again for whom they count", on_click=_ask_again, args=(source,))
+        st.button("Ask again about whom they count for", on_click=_ask_again, args=(source,))
     st.button(
         "Forget this list",
         on_click=_session().forget,
-        help="Also in this browser. Totals then start again, and say so.",
+        help="Also in this browser. Totals then start again, with a note.",
     )
 
 
@@ -271,7 +272,7 @@ def totals(ledger: ReleaseLedger) -> list[Fact]:
             value += f"; {_total(basic)}{' for the others' if basic.uncounted else ''}"
         if ceiled(best.epsilon) != ceiled(basic.epsilon):
             value += f", composed at best {_total(best)}"
-        missing = f" Nothing is proved here of {len(basic.uncounted)}." if basic.uncounted else ""
+        missing = f" Nothing is proved here about {len(basic.uncounted)}." if basic.uncounted else ""
         facts.append(Fact(question, value, f"An attacker who has all releases; coin flip: 50. {BEST}{missing}", True))
     return facts
 
@@ -281,7 +282,7 @@ def _total(total: Total | ReleaseEntry) -> str:
 
 
 def describe_status(source: Source, run: AnyRun) -> str:
-    """Return the words beside a picture of own records, which state if it is a release or may never be one."""
+    """Return the text next to a picture of own records: whether it is a release, or may never be one."""
     if not source.own:
         return ""
     return MARK if TEACHING in run.guarantee.caveats else RELEASED
@@ -290,7 +291,7 @@ def describe_status(source: Source, run: AnyRun) -> str:
 def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
     """Draw the step that releases the run's settings of own records, and the files of the method's release.
 
-    A release is made by one button alone, after its box is ticked, and never by looking.
+    Only one button makes a release, after its box is ticked; looking never does.
     """
     ledger, files = get_ledger(source), _files().get(source.people, {})
     # The last release of these people with these settings, or else with this method.
@@ -314,7 +315,7 @@ def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
         forms = (
             ("csv", "Save table (CSV)", "text/csv", shown.table.csv),
             ("xlsx", "Save for Excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", shown.xlsx),
-            ("json", "Save what it is (JSON)", "application/json", shown.json),
+            ("json", "Save a description (JSON)", "application/json", shown.json),
         )
         with st.container(horizontal=True):
             for ending, label, kind, content in forms:
@@ -349,10 +350,10 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLe
         Fact("Columns", ", ".join(columns), "In the units of your table.", True),
     ]
     st.html(panel.facts("One release", facts, public=True))
-    st.caption(f"One table, as CSV and for Excel, with a JSON file that says what it is. {FINAL}")
+    st.caption(f"One table, as CSV and for Excel, with a JSON file that describes it. {FINAL}")
     if proved is None:
         st.warning(UNPROVED)
-        words = "I release it although nothing is proved of it. It cannot be taken back."
+        words = "I release it although nothing is proved about it. It cannot be taken back."
     else:
         words = f"I release it: ε = {ceiled(proved.epsilon)}{delta_words(proved)} of these records is spent for good."
     # The widgets' name contains nothing about the settings, because a browser sees it.
@@ -390,7 +391,7 @@ def _release(source: Source, request: RunRequest) -> None:
 
 
 def _take_kept() -> None:
-    """Take back the browser's kept list, which is untrusted; it joins the session's list."""
+    """Restore the browser's stored list, which is untrusted; it joins the session's list."""
     kept = state.read_message(st.session_state.get(KEY), dict[str, object], "kept") or {}
     if "releases" not in kept:
         return

@@ -68,10 +68,10 @@ MOST_TRAIL_RECORDS = 20_000
 
 @immutable_value
 class Noise:
-    """Source of a run's noise: a seed that everybody may know, or the operating system.
+    """Source of a run's noise: a seed that everyone may know, or the operating system.
 
     Secret noise is for public sets, where each picture is one more release. Pictures of a person's own records are
-    teaching runs, until `release_own` draws secret noise for one. Code that needs a seed besides the picture's seed
+    teaching runs, until `release_own` draws secret noise for one. Code that needs a different seed than the picture's
     calls `seed_for`; nothing else makes or recognizes one.
     """
 
@@ -80,11 +80,11 @@ class Noise:
 
     @property
     def secret(self) -> bool:
-        """True if nobody may be able to reproduce the noise."""
+        """True if no one may be able to reproduce the noise."""
         return self.seed is None
 
     def seed_for(self, source: Source) -> Seed:
-        """Return the seed of runs beside the picture: the picture's own seed, or a secret one of this session.
+        """Return the seed of runs next to the picture: the picture's own seed, or a secret one of this session.
 
         A secret seed is for these records; other records and `renew_secret` give a new one. It is never shown, written
         or remembered beyond the session.
@@ -129,12 +129,12 @@ class RunRequest:
     trail: tuple[Any, ...] = ()
     # Spread of targets that the page has spread.
     spread: TargetSpread | None = None
-    # Adds to each picture the parts that only the page knows.
+    # Adds the page's own parts to each picture.
     adapt: Callable[[Scene], Scene] = as_it_is
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """A small key of everything that the picture follows from, beside data, noise and view."""
+        """A small key of all inputs of the picture except data, noise and view."""
         trail = tuple(scalars(params) for params in self.trail)
         fields = tuple((name, _scalar(value)) for name, value in self.fields.items())
         return (self.algorithm.name, self.kind.__qualname__, scalars(self.params), self.name, trail, self.adapt, fields)
@@ -174,9 +174,9 @@ def notices(guarantee: Guarantee) -> tuple[str, ...]:
 def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int = 0) -> AnyRun:
     """Run the method, or recall the same run; `place` distinguishes pictures on one page.
 
-    For a person's own records, it is the release with these very settings if there is one, or else a teaching run with
-    the noise's seed: looking releases nothing. Raises ValueError for secret noise on such records, and in the same
-    cases as the method.
+    For a person's own records, it is the release with exactly these settings if it exists, otherwise a teaching run
+    with the noise's seed: looking releases nothing. Raises ValueError for secret noise on such records, and in the
+    same cases as the method.
     """
     params, dataset, kind = request.params, source.dataset, request.kind
     key = _key_of(request, source, noise)
@@ -187,7 +187,7 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
         fit = partial(request.algorithm.fit, dataset.points, dataset.box, params, rng=public_rng(noise.seed))
         result, secret = _recall(source, ("fit", *key), fit), False
     elif source.own:
-        raise ValueError("Secret noise was asked for a picture of own records. Release them, or use a seed.")
+        raise ValueError("A picture of your own records cannot have secret noise. Release them, or use a seed.")
     else:
         result, secret = _secret(request, source, key, place), True
     # Lloyd's run depends only on the data and the start, so it is not made again when epsilon moves.
@@ -236,7 +236,7 @@ def count_secret_runs(source: Source, noise: Noise, place: int) -> int:
 def scenes_in_step(
     runs: Runs, scenes: Iterable[Scene], view: View, trails: Sequence[FloatArray | None]
 ) -> Iterator[Scene]:
-    """Yield the pictures of two that are stepped together, with the trails that there are: ε does not move them."""
+    """Yield the pictures of two runs that are stepped together, with any trails, which do not depend on ε."""
     (_, one), (_, other) = runs
     in_step = pair.in_step(one.stops().frames, other.stops().frames)
     for scene, frames, (request, run), centers in zip(scenes, in_step, runs, trails, strict=True):
@@ -285,7 +285,7 @@ def _scalar(value: Any) -> Hashable:
 def release_own(
     request: RunRequest, source: Source, enter: Callable[[Result[Release, Step]], None]
 ) -> Result[Release, Step]:
-    """Draw secret noise for a person's own records, once and for good: one more release of them.
+    """Draw secret noise for a person's own records, once and permanently: one more release of them.
 
     The caller has asked; `enter` enters the release into the ledger. Raises ValueError as the method does.
     """
@@ -304,7 +304,7 @@ def release_own(
 
 
 def find_own_release(request: RunRequest, source: Source) -> Result[Release, Step] | None:
-    """Return the last release of own records with these very settings, or None if there is none."""
+    """Return the last release of own records with exactly these settings, or None."""
     # The thread that draws ahead of the page, which has no session, also ends here.
     if not source.own:
         return None
@@ -344,7 +344,7 @@ def renew_secret() -> None:
 
 
 def _recall(source: Source, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
-    """Recall what `make` made before under `key`: own records within this session, others over all of them."""
+    """Return the cached result of `make` for `key`: own records within this session, other records across sessions."""
     return (_private if source.own else _shared)(_Work(key, make))
 
 
@@ -379,7 +379,7 @@ SCREEN = "dpviz:shown"
 
 @immutable
 class MethodScreen:
-    """One picture, or two beside each other, with everything that they follow from."""
+    """One picture, or two side by side, with all of their inputs."""
 
     source: Source
     # Curator only.

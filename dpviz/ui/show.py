@@ -45,16 +45,15 @@ from dpviz.ui.server import ahead
 from dpviz.ui.stage import StagePicture
 
 NO_PUBLIC_PLANE = (
-    "These directions are computed from the records, so that the public sees nothing here. "
-    "Choose two features under Axes."
+    "These directions are computed from the records, so the public sees nothing here. Choose two features under Axes."
 )
 UNRELEASED = (
-    "Nothing of this file has been released with these settings{}, so there is nothing for everyone to see. The "
-    "curator makes a release below the picture; everyone sees it at the settings that it was made with."
+    "Nothing from this file has been released with these settings{}, so there is nothing for everyone to see. The "
+    "curator makes a release below the picture; everyone then sees it with the same settings."
 )
 GONE = ", or its table is no longer here"
 # The reason can name a count.
-IMPOSSIBLE = "These knobs are impossible together. Why is not public."
+IMPOSSIBLE = "These knobs cannot be combined. The reason is not public."
 
 
 _TURNS = "dpviz:turns"
@@ -205,7 +204,7 @@ class Screen:
         return tuple((each, run_method(each, source, self.noise, place=place)) for place, each in enumerate(requests))
 
     def draw_ahead(self, cache: PictureCache, process: Background, epsilon: float) -> Iterator[tuple[str, bytes]]:
-        """Yield the pictures at a value of the slider, recalled or each as soon as it is drawn.
+        """Yield the pictures at a value of the slider, from the cache or each as soon as it is drawn.
 
         It runs outside of the page's run, so it takes the session's `cache` and the background `process`, which waits.
         """
@@ -221,7 +220,7 @@ class Screen:
         yield from ((key, part.packed[-1]) for part, key in zip(parts, KEYS, strict=False))
 
     def _offer(self, picture: CachedPicture) -> dict[str, Any] | None:
-        """Offer pictures at the slider's other values ahead of the rerun, unless that is one more release."""
+        """Offer pictures at the slider's other values ahead of the rerun, unless that would be one more release."""
         frame, noise = self.frame, self.noise
         hidden = frame.public and not all(scene.axes_public for scene in picture.scenes)
         if noise.secret or frame.source.own or hidden:
@@ -246,7 +245,7 @@ class Screen:
             for value in values:
                 try:
                     runs = self._run(self.slider.requests(value))
-                # This value is impossible beside the other knobs, and the page says so there.
+                # This value is impossible with the other knobs, and the page reports it there.
                 except ValueError:
                     yield None
                     continue
@@ -279,7 +278,7 @@ class Screen:
         count: Knob | None,
         mark: str = "",
     ) -> LiveState:
-        """Draw the stage with its choices; `mark` is beside the picture, and `pairs` are the page's link."""
+        """Draw the stage with its choices; `mark` is next to the picture, and `pairs` are the page's link."""
         frame = self.frame
         if frame.public and not all(picture.scene.axes_public for picture in pictures):
             st.info(NO_PUBLIC_PLANE)
@@ -310,8 +309,8 @@ class Screen:
     def _without_picture(self, why: str, pairs: state.Pairs | None = None) -> None:
         """Show the reason there is no picture, above a stage whose ε can still be moved; empty the other places.
 
-        Without a `why` nothing is wrong: there is no release to see. A fragment may only write where the last whole run
-        has written.
+        Without a `why`, nothing is wrong: there is no release to see. A fragment may only write where the last whole
+        run has written.
         """
         frame = self.frame
         keep(None)
@@ -362,7 +361,7 @@ def _recolored(frame: PageFrame, run: Run[object, Release, Step]) -> None:
 
 
 def _follow_turn(picture: LiveState) -> None:
-    """Take over the angles that the reader has turned the picture to, once for each turn."""
+    """Store the angles to which the reader turned the picture, once for each turn."""
     if picture.turned is None or picture.turn_count <= st.session_state.get(_TURNS, 0):
         return
     st.session_state[_TURNS] = picture.turn_count

@@ -1,4 +1,4 @@
-"""The stage as a component of the app: finding, instrument and guarantee beside one picture or two, in one message."""
+"""The stage as a component of the app: finding, instrument and guarantee next to one picture or two, in one message."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -26,11 +26,11 @@ def message(key: str = KEY) -> object:
 
 @immutable_value
 class StagePicture:
-    """A picture on the stage, as its audience sees it, and how it can be handled."""
+    """A picture on the stage, as its audience sees it, and its interactions."""
 
     key: str
     scene: Scene
-    # Packed scene, if the scene is packed already.
+    # Packed scene, if the scene is already packed.
     packed: bytes | None = None
     # Describes the contents of a region. Curator only.
     inspect: Callable[[Region], Sequence[str]] | None = None
@@ -100,7 +100,7 @@ def draw_stage(
 
 
 def chosen(name: str, key: str = KEY) -> object:
-    """Return the reader's choice on the stage `key`, once for each click, None without a new one; it is untrusted."""
+    """Return the reader's choice on the stage `key`, once for each click, or None; the choice is untrusted."""
     pair = state.read_message(message(key), tuple[object, state.Number], name)
     if pair is None:
         return None
@@ -112,7 +112,7 @@ def chosen(name: str, key: str = KEY) -> object:
 
 
 def follow_choice(name: str, knob: Knob, key: str = KEY) -> bool:
-    """Take over the reader's choice below the picture; return True if the page must run again.
+    """Apply the reader's choice below the picture; return True if the page must run again.
 
     `name` is "audience" or "count"; the knob checks the message of the browser's component `key`.
     """

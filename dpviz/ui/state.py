@@ -1,7 +1,7 @@
-"""A page's state: one value for each knob, kept over reruns and pages, read from the URL once and written back to it.
+"""A page's state: one value for each knob, kept across reruns and pages, read from the URL once and written back to it.
 
 The URL is read when a session begins; every value in it is checked by its knob before any widget sees it, because a
-widget would silently show its default instead of what the link promised. The picture writes the URL back: the knobs
+widget would silently show its default instead of the link's value. The picture writes the URL back: the knobs
 whose values differ from their defaults.
 """
 
@@ -123,7 +123,7 @@ def fragment(draw: Callable[P, None]) -> Callable[P, None]:
 
 
 def opening_query() -> dict[str, str]:
-    """Return the query parameters that this session was opened with; the last one of those with one name."""
+    """Return the query parameters that this session was opened with; the last value of a repeated name."""
     opened = session()
     if opened.query is None:
         params = st.query_params
@@ -131,7 +131,7 @@ def opening_query() -> dict[str, str]:
         repeated = [name for name in params if len(params.get_all(name)) > 1]
         for name in repeated[:MOST_REPEATED]:
             times = len(params.get_all(name))
-            report(f"The link has {name[:MOST_NAME]!r} {times} times, but once is enough. The last one counts.")
+            report(f"The link has {name[:MOST_NAME]!r} {times} times. The last one counts.")
     return opened.query
 
 
@@ -167,9 +167,9 @@ def remember(knob: Knob, chosen: Value) -> Any:
 
 
 def open_anew(query: Mapping[str, str], origin: str, *, records: bool = False, keep: Collection[str] = ()) -> None:
-    """Begin again with these parameters, as if a link had them; messages call their source `origin`.
+    """Start over with these parameters, as if from a link; messages call their source `origin`.
 
-    The records stay as they are, except that `records` lets the parameters name the records, too. Apart from the
+    The records stay, unless `records` lets the parameters also name the records. Apart from the
     records, only the knobs named in `keep` stay: a page's own knobs, to which the reader comes back.
     """
     opened = session()
@@ -211,7 +211,7 @@ def forget(names: Iterable[str]) -> None:
 
 
 def take_linked(name: str) -> str:
-    """Return a text of the link that no knob checks, or "" without one, and take it out for its first reader."""
+    """Return a text of the link that no knob checks, or "" without one, and remove it after its first use."""
     return opening_query().pop(name, "")[:MOST_TEXT]
 
 
@@ -261,7 +261,7 @@ def report(problem: str) -> None:
 
 
 def take_problems() -> list[str]:
-    """Return the messages: those to be shown now, once."""
+    """Return the messages to show now, each once."""
     page = session()
     problems, page.problems = page.problems, []
     page.problems_shown += problems
@@ -289,7 +289,7 @@ def _keep(problem: str) -> None:
 
 
 def plain(text: str) -> str:
-    """Write words of a link or a file as Markdown of words: no links, no pictures, no formulas."""
+    """Escape text from a link or a file for Markdown: no links, no pictures, no formulas."""
     # Bare addresses become links even when escaped; an invisible joiner inside them does not.
     for sign in ADDRESS_SIGNS:
         text = text.replace(sign, f"{sign[0]}{JOINER}{sign[1:]}")
@@ -331,7 +331,7 @@ def keep_param(name: str, text: str) -> None:
 
 
 def never_asked() -> list[str]:
-    """Return the names of the link that nothing on the page has asked for."""
+    """Return the names in the link that nothing on the page has used."""
     return [name for name in opening_query() if name not in session().names_read | READ_ELSEWHERE]
 
 

@@ -10,26 +10,26 @@ from dpviz.ui.server.served import served
 
 KEY = "dpviz-tabs"
 HERE = (
-    "dpviz is open in another tab. Each tab has its own file, settings and list of releases: what is released there is "
-    "not counted here."
+    "dpviz is open in another tab. Each tab has its own file, settings and list of releases: releases there are not "
+    "counted here."
 )
 THERE = (
-    "dpviz is open in another tab, with records of your own: they are in that tab only. Each tab has its own file, "
-    "settings and list of releases; a link takes settings along, and no record."
+    "dpviz is open in another tab, with your own records: they are only in that tab. Each tab has its own file, "
+    "settings and list of releases; a link carries settings, but no records."
 )
 RELOADED = (
-    "You reloaded the page. Still here: columns, bounds and all settings, and with the file the list of what was "
-    "released of it. Gone: the file, which is in memory for one opening of a page, the runs on it, and every released "
-    "table that you have not saved. Choose the same file below, even if its name stands there already"
+    "You reloaded the page. Still here: columns, bounds and all settings, and, with the file, the list of its "
+    "releases. Gone: the file, which is in memory only until the page is reloaded, its runs, and every released "
+    "table that you have not saved. Choose the same file below, even if its name is already there"
 )
 RESTARTED = (
-    "The server was started again. Still here: columns, bounds and all settings, and with the file the list of what "
-    "was released of it. Gone: the file, which the server had in memory alone, the runs on it, and every released "
-    "table that you have not saved. Choose the same file below, even if its name stands there already"
+    "The server was started again. Still here: columns, bounds and all settings, and, with the file, the list of its "
+    "releases. Gone: the file, which was only in the server's memory, its runs, and every released table that you "
+    "have not saved. Choose the same file below, even if its name is already there"
 )
 LINKED = (
-    "The server does not have this link's file: a link has columns, bounds and settings, and no record. Under “Your "
-    "file”, choose the same file that this link was made with"
+    "The server does not have this link's file: a link has columns, bounds and settings, but no records. Under “Your "
+    "file”, choose the file that this link was made with"
 )
 _TABS = served("tabs")
 _OPENED = "dpviz:how-opened"
@@ -48,6 +48,6 @@ def follow(*, own: bool, asks: bool) -> None:
 
 
 def missing_file(fingerprint: str) -> str:
-    """Return the reason that the file of this fingerprint is missing, what is there instead, and the way out."""
+    """Return the reason that the file of this fingerprint is missing, what is there instead, and the solution."""
     words = {"reloaded": RELOADED, "renewed": RESTARTED}.get(st.session_state.get(_OPENED, ""), LINKED)
     return f"{words}; it is checked by its fingerprint {fingerprint}."

@@ -80,7 +80,7 @@ def test_no_noise_is_no_privacy():
 
 
 def test_distributions_of_one_interval_are_composed_with_others():
-    """Those of other intervals are refused by dp_accounting, so that the interval is an argument."""
+    """dp_accounting refuses distributions with different intervals, so the interval is an argument."""
     few, more = EVENTS[0], EVENTS[1]
     ours, theirs = (privacy_loss_distribution(each, Adjacency.ADD_REMOVE, 1e-4) for each in (few, more))
     together = ours.compose(theirs).get_epsilon_for_delta(1e-6)

@@ -25,8 +25,8 @@ LARGEST = dict.fromkeys(FOLLOWING, 2.0**-15) | {"dpm": plan.LEAST_RECORDS**-1.5}
 def leak(n, size_epsilon, epsilon, delta_of):
     """Return the least delta at `size_epsilon + epsilon` of a run that releases a noisy n, then Gaussian noise for it.
 
-    The noisy number N is n + Laplace(1 / size_epsilon). What follows moves by 1 and keeps (epsilon, delta_of(N)). The
-    neighbor has n + 1 records: for each N, log(p/p') of N is left out of the epsilon of what follows.
+    The noisy number N is n + Laplace(1 / size_epsilon). The next release moves by 1 and keeps (epsilon, delta_of(N)).
+    The neighbor has n + 1 records: for each N, log(p/p') of N is left out of the epsilon of what follows.
     """
 
     def at(number):
@@ -53,7 +53,7 @@ def test_the_largest_holds_for_every_number_of_records(n, size_epsilon):
 
 
 def test_what_a_run_s_own_number_makes_of_it_is_exceeded():
-    """Of 2,000 records and a wide noise: the released number's delta, and the mean around it, were said as proved."""
+    """With 2,000 records and wide noise: the released number's delta and the mean around it used to count as proved."""
     n, scale = 2000, 1000.0
     found = leak(n, 1 / scale, 0.05, dpm_delta)
     released = n + scale * np.random.default_rng(0).laplace(size=400)

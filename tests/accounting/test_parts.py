@@ -1,4 +1,4 @@
-"""Releases on disjoint records in a budget: what one record can lose, and no bit more or less."""
+"""Releases on disjoint records in a budget: exactly the loss of one record, to the bit."""
 
 import itertools
 import math
@@ -83,7 +83,7 @@ def test_delta_and_rho_go_by_parts_as_well(releases):
     assert budget.epsilon_spent == zcdp_epsilon(budget.rho_spent, 1e-6)
 
 
-# What a record really loses: each part releases the sum of its records' values, -1, 0 or 1, with noise of the law
+# The true loss of a record: each part releases the sum of its records' values, -1, 0 or 1, with noise of the law
 # e^(-a |z|) on whole numbers, so that the loss of a sum that moves by 1 is a, and by 2 is 2 a, attained in the tails.
 
 
@@ -145,7 +145,7 @@ def test_rows_of_a_person_in_several_parts_lose_no_more_than_all_rows_in_one(par
         if sum(split) <= rows:
             spread = np.sum([cost(claim, k) for claim, k in zip(claims, split, strict=True)], axis=0)
             assert (spread <= whole * (1 + 1e-12)).all()
-    # One that is replaced leaves a part and enters another: what it loses in both is covered by twice in one.
+    # A replaced record leaves one part and enters a second one: twice the loss in one part covers both.
     for one, other in itertools.product(claims, repeat=2):
         both = [
             max(getattr(under_replace(each), name) for each in (one, other)) for name in ("epsilon", "delta", "rho")
@@ -166,9 +166,7 @@ def test_runs_on_parts_of_a_frame_cost_what_the_dearest_does():
             assert budget.remaining == 1.25
             DPLloyd(epsilon=1.25, bounds=BOX).fit(rows[["x", "y"]])
             assert budget.remaining == 0.0
-            with pytest.raises(
-                BudgetError, match=r"DPLloyd \(region = south\) would bring the releases to epsilon = 1.6"
-            ):
+            with pytest.raises(BudgetError, match=r"DPLloyd \(region = south\) would bring the total to epsilon = 1.6"):
                 DPLloyd(epsilon=0.1, bounds=BOX).fit(rows[["x", "y"]])
         with pytest.raises(BudgetError, match=r"epsilon = 1\.6"):
             # The budget of all records pays.
@@ -338,11 +336,11 @@ def test_a_release_from_elsewhere_is_counted_as_what_is_stated_of_it():
     with dpviz.budget(epsilon=3.0, delta=1e-5) as outer:
         with dpviz.budget(epsilon=1.0) as budget:
             budget.spend("Histogram of ages", epsilon=0.5)
-            with pytest.raises(BudgetError, match="Histogram of ages would bring the releases to delta"):
+            with pytest.raises(BudgetError, match="Histogram of ages would bring the total to delta"):
                 budget.spend("Histogram of ages", epsilon=0.1, delta=1e-6)
-            with pytest.raises(BudgetError, match=r"epsilon = 1\.1, but 1 is the budget"):
+            with pytest.raises(BudgetError, match=r"epsilon = 1\.1, but the budget is 1"):
                 budget.spend("Histogram of ages", epsilon=0.6)
-            with pytest.raises(BudgetError, match="record that changes"):
+            with pytest.raises(BudgetError, match="about changing a record"):
                 budget.spend("Survey", epsilon=0.1, neighbors="replace")
         outer.spend("Mean", rho=0.01, delta=1e-6)
         assert outer.epsilon_spent == math.fsum([0.5, zcdp_epsilon(0.01, 1e-6)])
@@ -366,7 +364,7 @@ def test_a_release_from_elsewhere_is_counted_as_what_is_stated_of_it():
         ({}, "exactly one"),
         ({"epsilon": 1.0, "rho": 1.0}, "exactly one"),
         ({"epsilon": -1.0}, "epsilon"),
-        ({"epsilon": math.inf}, "without privacy"),
+        ({"epsilon": math.inf}, "has no privacy"),
         ({"epsilon": 1.0, "delta": 2.0}, "delta"),
         ({"rho": -1.0}, "rho"),
         ({"epsilon": 1.0, "neighbors": "both"}, "add_remove, replace"),

@@ -82,7 +82,7 @@ def ways(event, adjacency):
 
 
 def shown(way, shift, delta):
-    """Return the epsilon at `delta` of what one record does, by dp-accounting and rounded down: less than the truth.
+    """Return the epsilon of one record's effect at `delta`, by dp-accounting and rounded down: below the truth.
 
     A step of bounded range is generalized randomized response, at `shift` of its range.
     """

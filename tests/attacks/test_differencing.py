@@ -129,7 +129,7 @@ def test_sums_that_are_not_told_are_left_out():
 
 
 def published(seed, d=2, t=5, *, noise_on_sums=0.0):
-    """Return Lu & Shen's release by their formulas, for the past orientation, and what the attacker knows."""
+    """Return Lu & Shen's release by their formulas, for the past orientation, and the attacker's knowledge."""
     points, row, partitions = world(seed, d=d, t=t + 1)
     rng = np.random.default_rng([seed, 2])
     zones, radii = np.empty((t, K, d)), np.empty((t, K))

@@ -174,7 +174,7 @@ SINGLE = 1e-6  # trees compare in single precision
 
 
 def leaf_boxes(tree, d):
-    """Corners of the leaves' cells and their labels, from the tree's own inside: what no label-only attack sees."""
+    """Corners of the leaves' cells and their labels, from inside the tree, which no label-only attack sees."""
     inner = tree.tree_
     low, high = np.full((inner.node_count, d), -np.inf), np.full((inner.node_count, d), np.inf)
     for node in np.flatnonzero(inner.children_left >= 0):
@@ -210,7 +210,7 @@ def test_the_distance_is_the_trees_own_for_nearly_all_and_never_less(d):
 
 
 def test_halving_alone_is_farther():
-    """Without the walk along the coordinates, HopSkipJump's first step overestimates: the walk is what is exact."""
+    """Without the walk along the coordinates, HopSkipJump's first step overestimates: only the walk is exact."""
     points, tree, release = trained(2, seed=2)
     exact = exact_distances(tree, points)
     places = np.random.default_rng(0).random((2000, 2))
@@ -264,7 +264,7 @@ def cluster_tree(epsilon):
 
 
 def test_the_tree_gives_a_lone_record_away_unless_it_is_private():
-    """A lone record moves the boundary; what the noise leaves of that stays under the bound."""
+    """A lone record moves the boundary; the part of this move that survives the noise stays below the bound."""
     points = np.concatenate([[[0.9, 0.9]], CROWD])
     others = points.copy()
     others[0] = [0.6, 0.7]

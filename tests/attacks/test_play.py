@@ -1,4 +1,4 @@
-"""Play the attacker: fair rounds, scores that the best adversary meets and nobody beats, and secrets kept apart."""
+"""Play the attacker: fair rounds, scores that the best adversary reaches and no one beats, and separate secrets."""
 
 import dataclasses
 import math

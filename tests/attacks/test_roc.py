@@ -112,7 +112,7 @@ def test_the_band_covers_at_its_level_and_one_of_half_the_width_does_not():
         farthest = max((ranks[1:] - draws).max(), (draws - ranks[:-1]).max())  # Kolmogorov's statistic
         misses += farthest > half
         half_misses += farthest > half / 2
-    # One of two rates misses with probability (1 - level) / 2 at most.
+    # One of two rates misses with probability at most (1 - level) / 2.
     allowed = (1 - level) / 2
     assert misses / n_sets <= allowed + 6 * math.sqrt(allowed / n_sets)
     assert half_misses / n_sets > allowed + 6 * math.sqrt(allowed / n_sets)

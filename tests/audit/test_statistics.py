@@ -1,4 +1,4 @@
-"""The statistics: whatever is published is looked at, in every form a release can take."""
+"""The statistics cover every published value, in every form of a release."""
 
 from dataclasses import dataclass
 
@@ -159,7 +159,7 @@ def test_missing_and_undefined_entries_are_outcomes_too():
 
 
 def ray(points, rng):
-    """A center on the ray through its true sum: what Lu & Shen release, for k = 1."""
+    """A center on the ray through its true sum: Lu & Shen's release, for k = 1."""
     return CentersRelease(points.sum(axis=0)[None] / (len(points) + rng.laplace()))
 
 
@@ -171,7 +171,7 @@ def test_a_ratio_of_coordinates_is_found():
 
 
 def test_ratios_are_found_where_assignments_vary():
-    """The sum is that of one of 8 parts at random: rays differ from run to run, and only their set tells."""
+    """The sum is that of one of 8 parts at random: rays differ from run to run, and only their set is informative."""
 
     def varying(points, rng):
         part = np.arange(len(points)) % 8 != rng.integers(8)

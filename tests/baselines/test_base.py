@@ -64,7 +64,7 @@ def test_a_count_that_moves_by_one_is_randomized_response():
         exact = np.maximum(pmf(z, a) - math.exp(epsilon) * pmf(z - 1, a), 0.0).sum()
         response = max(math.exp(a) - math.exp(epsilon), 0.0) / (1 + math.exp(a))
         assert exact == pytest.approx(response, abs=1e-12)
-    # Continuous Laplace noise of the same scale would say less, and so would be no bound.
+    # Continuous Laplace noise of the same scale would give a smaller value, which is not a bound.
     laplace = 1 - math.exp((0.3 - a) / 2)
     assert laplace < (math.exp(a) - math.exp(0.3)) / (1 + math.exp(a))
 

@@ -1,4 +1,4 @@
-"""DP-EM: its budget part by part, what one record moves, EM itself without noise, and what the noise does."""
+"""DP-EM: each part of its budget, the effect of one record, EM without noise, and the effect of the noise."""
 
 import math
 import warnings
@@ -44,7 +44,7 @@ def blobs(n=6000, d=2):
 
 
 def parts_of(events):
-    """Return the noise of all iterations, by what it is for."""
+    """Return the noise of all iterations, by its purpose."""
     leaves = [leaf for event in events for leaf in event.events]
     return {purpose: [leaf for leaf in leaves if leaf.purpose is purpose] for purpose in PARTS}
 
@@ -151,7 +151,7 @@ def start_of(k, d):
 
 
 def is_em(mixture, model):
-    """Check that weights, means and covariances are those of scikit-learn's model."""
+    """Check that weights, means and covariances equal those in scikit-learn's model."""
     return (
         np.allclose(mixture.weights, model.weights_, rtol=1e-9, atol=1e-12)
         and np.allclose(mixture.means, model.means_, rtol=1e-9, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Every baseline: inputs at the edge, the budget over dimensions, and what the published claim says."""
+"""Every baseline: edge cases of input, the budget over dimensions, and the published claim."""
 
 import importlib
 import itertools
@@ -134,7 +134,7 @@ def test_the_published_claim_says_whose_neighbors_it_means(name, adjacency):
         assert published.adjacency is Adjacency.ADD_REMOVE
     else:
         assert published.adjacency is Adjacency[adjacency.upper()]
-        assert "the neighbors are those asked for here" in published.reference
+        assert "the neighbors are the ones chosen here" in published.reference
 
 
 def test_shared_parameters_are_declared_alike():

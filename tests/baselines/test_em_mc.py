@@ -1,4 +1,4 @@
-"""EM-MC: what it spends, its covers by brute force, the law of its picks, the greedy limit, and what it finds."""
+"""EM-MC: its spending, its covers by brute force, the distribution of its picks, the greedy limit, and its results."""
 
 import math
 

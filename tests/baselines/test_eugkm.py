@@ -66,7 +66,7 @@ def test_its_account_is_the_same_whatever_the_number_of_records(grid: str) -> No
         assert guarantee.proved is not None
         told.add((guarantee.proved.reference, guarantee.differs))
     ((_, differs),) = told
-    assert (f"{100 * MARGINAL_SHARE:g} % of ε buys noisy marginals" in differs) is (grid != "even")
+    assert (f"{100 * MARGINAL_SHARE:g} % of ε pays for noisy marginals" in differs) is (grid != "even")
     assert (f"{100 * OUTER_SHARE:g} % of the rest" in differs) is (grid == "nested")
 
 
@@ -216,7 +216,7 @@ def exchanged(places, weights, start, n_tries, *, rng):
 
 
 def exchanged_place_by_place(places, weights, start, draws, total):
-    """Do as `exchanged`, all centers of all places at once; `total` says in which order sums are added up."""
+    """Do as `exchanged`, all centers of all places at once; `total` determines the order of addition."""
     centers, rows = start.copy(), np.arange(len(places))
     first, second, owner, heir = np.empty(len(places)), np.empty(len(places)), rows * 0, rows * 0
     stale = rows >= 0
@@ -446,7 +446,7 @@ def test_many_skewed_columns_are_no_disaster() -> None:
 
 
 def slow_heaviest(noisy: list[float], k: int, scale: float) -> list[float]:
-    """Take the largest first, one by one, until they are k and hold enough; a tie with the last comes in, too."""
+    """Take the largest first, one by one, until there are k with enough records; ties with the last are included."""
     wanted = max(sum(noisy), 0.0) + MARGIN * scale * math.sqrt(2 * len(noisy))
     held, least = 0.0, max(noisy)
     for taken, value in enumerate(sorted(noisy, reverse=True), start=1):
@@ -457,7 +457,7 @@ def slow_heaviest(noisy: list[float], k: int, scale: float) -> list[float]:
     return [max(value, 0.0) if value >= least else 0.0 for value in noisy]
 
 
-# Whole numbers, so that no rounding decides what is enough.
+# Whole numbers, so that rounding decides nothing.
 @given(
     arrays(float, st.integers(1, 30), elements=st.integers(-50, 200).map(float)),
     st.integers(1, 6),
@@ -510,7 +510,7 @@ def test_the_caveats_say_which_cells_weigh() -> None:
 
 
 def gains_of_the_largest(n: int, epsilon: float, d: int, n_seeds: int) -> np.ndarray:
-    """Return the logarithms of what all positive cells cost over the largest, paired on data and noise."""
+    """Return the logarithms of the cost of all positive cells over that of the largest, paired on data and noise."""
     gains = []
     for seed in range(n_seeds):
         points = blobs(n, d, 5, spread=0.05, seed=seed)

@@ -141,7 +141,7 @@ def test_the_noise_has_the_sigmas_of_the_events(adjacency):
 
 
 def bounded_lloyd(unit, centers, n_iterations, alpha):
-    """Return Lloyd's centers where a center sees the records within its radius alone."""
+    """Return Lloyd's centers if a center uses only the records within its radius."""
     k, d = centers.shape
     for t in range(n_iterations):
         reach = math.sqrt(d) / 2 if t == 0 else alpha * math.sqrt(d) / (2 * k ** (1 / d))

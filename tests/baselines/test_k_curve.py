@@ -1,4 +1,4 @@
-"""The private curve of cost against k: what it spends, what it reads, and where its knee is."""
+"""The private curve of cost against k: its spending, its inputs, and its knee."""
 
 import numpy as np
 import pytest

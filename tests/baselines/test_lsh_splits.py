@@ -1,4 +1,4 @@
-"""LSH-Splits: what it spends, the law of its noise, the tree against a recursive one, and what it finds."""
+"""LSH-Splits: its spending, the distribution of its noise, the tree against a recursive one, and its results."""
 
 import math
 

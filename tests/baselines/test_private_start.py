@@ -1,4 +1,4 @@
-"""A private start: what it spends, what it is made of, and that it is where the records are."""
+"""A private start: its spending, its inputs, and its closeness to the records."""
 
 import math
 

@@ -83,7 +83,7 @@ def executable() -> str | None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Start a Chromium; without a browser, the tests are skipped, but they fail if CI says that it must be there."""
+    """Start a Chromium; without a browser, the tests are skipped, but they fail if CI requires a browser."""
     with sync_playwright() as playwright:
         try:
             started = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))

@@ -24,7 +24,7 @@ BLUE_ON_DARK, GREEN = rgb(DARK.roles[Role.RELEASED]), rgb(LIGHT.roles[Role.PUBLI
 
 
 def show(page: Page, server: Server, asked: str) -> None:
-    """Show the part named by `asked`, such as "curves?case=hidden". A part already on the page is put away first."""
+    """Show the part named by `asked`, such as "curves?case=hidden". The part on the page is removed first."""
     address = server(APP)
     if not (page.url.startswith(address) and urlsplit(page.url).path == "/"):
         page.goto(address)

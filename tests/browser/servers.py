@@ -114,7 +114,7 @@ class Apart:
         self.address, self.process = start_server(self.app, self.logs[-1], port or 0, more=environment)
 
     def kill(self) -> None:
-        """End the server as a crash does."""
+        """End the server like a crash."""
         assert self.process is not None
         self.process.kill()
         self.process.wait(timeout=20)

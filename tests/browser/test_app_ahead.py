@@ -14,7 +14,7 @@ from tests.browser.test_app import APP, QUIET, opened, picture_of, press, redraw
 from tests.browser.waiting import MANY_FRAMES, SLOW, next_frame, settled, still
 
 WAY = "**/dpviz-ahead/**"
-# The words beside the picture at its next drawing, before the browser shows either.
+# The text next to the picture at its next drawing, before the browser shows either.
 WHEN_DRAWN = """() => addEventListener("dpviz:drawn", (event) => {
   const stage = event.composedPath()[0].closest(".dpviz-stage");
   queueMicrotask(() => {

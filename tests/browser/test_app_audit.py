@@ -45,7 +45,7 @@ def moved(page: Page) -> None:
     slider = found.get_by_role("slider")
     slider.focus()
     page.keyboard.press("End")
-    expect(found.locator(".finding")).to_have_text("Undecided: 500 runs can show at most 3.76, and it promised 10.")
+    expect(found.locator(".finding")).to_have_text("Undecided: 500 runs can show at most 3.76 of the promised 10.")
     expect(found.locator(".two b").first).to_have_text("10")
     expect(found.locator(".two b").last).to_have_text("3.75")
     expect(page).to_have_url(re.compile("audit_epsilon=10"), timeout=SLOW)
@@ -84,9 +84,7 @@ def test_runs_are_stopped_begun_again_and_judged(page: Page, server: Server) -> 
     page.goto(f"{server(APP)}/audit?audit_runs=20000")
     found = page.locator(".dpviz-audit")
     found.get_by_role("button", name="Stop").click(timeout=SLOW)
-    expect(found.locator(".finding")).to_have_text(
-        "Stopped: nothing is shown of runs that are not complete.", timeout=SLOW
-    )
+    expect(found.locator(".finding")).to_have_text("Stopped: incomplete runs show nothing.", timeout=SLOW)
     behind(page, "more")
     switch(page, "200")
     expect(stage(page).locator(".finding")).to_have_text(re.compile("promised 1, but leaks at least 2.8"), timeout=SLOW)

@@ -101,7 +101,7 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     expect(chart.get_by_text("10 or more have answered")).to_be_visible()
     expect(page.locator(".students")).to_have_text("10 or more students")
     expect(chart.locator(".bar")).to_have_count(0)
-    in_view(page, "Show what is right")
+    in_view(page, "Show the answer")
     checked(page)
     page.get_by_role("button", name="Close the door").click()
     late = visitor(browser, viewport=PHONE).new_page()
@@ -112,7 +112,7 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     late.reload()
     expect(late.get_by_role("heading", level=1)).to_have_text(CHAPTERS["coin"].title)
     late.context.close()
-    page.get_by_role("button", name="Show what is right").click()
+    page.get_by_role("button", name="Show the answer").click()
     expect(chart.get_by_text("5+")).to_have_count(1)
     for at, phone in enumerate(phones):
         expect(phone.get_by_text("✓ Your guess is right" if at else "✗ Your guess")).to_be_visible(timeout=SLOW)
@@ -126,7 +126,7 @@ def test_a_class_of_three_phones_and_a_teacher(page: Page, browser: Browser, ser
     page.get_by_role("button", name="Next, for everyone").click()
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
     expect(page.get_by_role("heading", level=1)).to_have_text(classroom.STEPS[COIN + 1].title)
-    in_view(page, "Show what is right")
+    in_view(page, "Show the answer")
     for phone in phones:
         expect(phone.get_by_role("heading", level=1)).to_have_text(classroom.STEPS[COIN + 1].title)
         expect(phone.get_by_role("heading", level=1)).to_be_focused()
@@ -163,7 +163,7 @@ def test_a_phone_goes_through_the_quiz(page: Page, browser: Browser, server: Ser
         if question is not last:
             phone.get_by_role("button", name="Next question").tap()
     expect(phone.get_by_text("Wait for the others")).to_be_visible()
-    page.get_by_role("button", name="Show what is right").click()
+    page.get_by_role("button", name="Show the answer").click()
     expect(phone.get_by_role("heading", level=2)).to_contain_text(f"1 of {len(first) + 1}. ")
     expect(phone.get_by_text("Right: “").or_(phone.get_by_text("✓ Your guess"))).to_be_visible()
     expect(page.get_by_text("before", exact=True)).not_to_have_count(0)

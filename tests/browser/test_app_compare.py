@@ -186,7 +186,7 @@ def test_a_k_that_is_taken_stands_on_the_whole_page_and_stays(page: Page, server
     k = re.sub(r"\D", "", use.inner_text())
     assert k != "9", "else this test shows nothing"
     use.click()
-    said = page.get_by_text(f"k = {k} was read off a private curve, which spent ε = 1.")
+    said = page.get_by_text(f"k = {k} comes from a private curve, which spent ε = 1.")
     expect(said).to_be_visible(timeout=SLOW)
     # Another script run, with which a closed menu sends its values.
     page.get_by_role("tab", name="Numbers").click()

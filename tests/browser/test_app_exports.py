@@ -1,4 +1,4 @@
-"""Exports in the running app: every file is saved as the picture stands, opens, and settings bring a picture back."""
+"""Exports in the running app: every file shows the current picture and opens, and settings restore a picture."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from tests.browser.waiting import SLOW, settled
 
 pytestmark = pytest.mark.still
 
-# No work goes on behind the page.
+# No work continues behind the page.
 QUIET = "data=blobs&tab=read&audience=curator"
 
 

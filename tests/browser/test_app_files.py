@@ -66,7 +66,7 @@ GIVE = {"chosen": choose, "dropped": drop}
 
 
 def expect_file(page: Page, file: Path) -> None:
-    """Wait until the page has this file: its name on the data's button, and its number of rows beside the field."""
+    """Wait until the page has this file: its name on the data's button, and its number of rows next to the field."""
     said = page.get_by_text(re.compile(rf"{FILES[file.name]} rows, 2 columns"))
     button = page.locator(".st-key-dpviz-data button").first
     expect(button).to_contain_text(re.compile(rf"Data: {file.stem}"), timeout=SLOW)

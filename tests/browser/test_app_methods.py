@@ -15,7 +15,7 @@ from tests.browser.waiting import SLOW, box_of, next_frame, settled, still
 
 pytestmark = pytest.mark.still
 
-EXACT = re.compile(r"give the record away to whoever has the other 499: right to (\d+ digits|every digit)")
+EXACT = re.compile(r"reveal the record to anyone who has the other 499: right to (\d+ digits|every digit)")
 PIXELS = "canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
 
 
@@ -43,7 +43,7 @@ def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: S
     expect(field).not_to_have_value("5", timeout=SLOW)
     expect(page.get_by_text(EXACT)).to_be_visible(timeout=SLOW)
     noisy = ("Noisy (repaired)", "With noise for ε = 1 in all")
-    for name, said in (noisy, ("As published", "leave the record on one line")):
+    for name, said in (noisy, ("As published", "narrow the record down to one line")):
         switch(page, name)
         expect(page.get_by_text(said)).to_be_visible(timeout=SLOW)
     shown = re.compile("[?&]attacked=published")
@@ -89,7 +89,7 @@ def test_morse_shows_cut_level_and_search(page: Page, server: Server) -> None:
     with redrawn(picture):
         switch(page, "Level")
     go_to(picture, 0, re.compile("Level: 100 % of the highest peak"))
-    expect(picture.locator(".frame-detail")).to_have_text("A peak comes up: 1 island.")
+    expect(picture.locator(".frame-detail")).to_have_text("A peak emerges: 1 island.")
     with redrawn(picture):
         layers(page).get_by_role("button", name="Show pass").first.click()
     expect(page).to_have_url(re.compile("moves=search"))

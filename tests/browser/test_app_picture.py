@@ -30,7 +30,7 @@ def audience(page: Page, picture: Locator, label: str) -> None:
 
 
 def test_the_table_follows_epsilon_and_the_public_sees_nothing_exact(page: Page, server: Server) -> None:
-    """The picture must draw zones by ε, too; other tests check, without a browser, which modes' zones depend on ε."""
+    """The picture must also draw zones by ε; other tests check, without a browser, which modes' zones depend on ε."""
     picture = opened(page, server, "mode=repaired&n=1234")
     shown = {"released center": (-1, "Release"), "sampling zone": (FIRST_ZONE, "Iteration 1: zone")}
     for caption, (frame, label) in shown.items():
@@ -82,7 +82,7 @@ def test_the_table_follows_epsilon_and_the_public_sees_nothing_exact(page: Page,
         assert not captions & (secret | {"true average", "noise", "center without privacy"})
     expect(page.locator(".dpviz-live[data-dpviz-key=cost]")).to_have_count(0)
     expect(page.locator(".dpviz-lock")).to_have_count(0)
-    expect(page.get_by_text("Off Lloyd's centers")).to_have_count(0)
+    expect(page.get_by_text("Distance from Lloyd's centers")).to_have_count(0)
     expect(finding).not_to_contain_text("Lloyd")
     assert finding.inner_text() != said
     expect(page).to_have_url(re.compile("audience=public"))

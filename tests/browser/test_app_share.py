@@ -12,7 +12,7 @@ from tests.browser.waiting import MANY_FRAMES, SLOW, settled, still
 
 pytestmark = pytest.mark.still
 
-# No work goes on behind the page.
+# No work continues behind the page.
 QUIET = "data=blobs&n=200&tab=read&audience=curator"
 
 
@@ -85,7 +85,7 @@ def test_a_copied_link_opens_the_picture_and_a_term_opens_by_keyboard(page: Page
 
 
 def test_menus_open_by_a_finger_on_a_slow_phone(browser: Browser, server: Server) -> None:
-    """If a click's target goes away while the menu opens, Streamlit counts the click as one beside the menu."""
+    """If a click's target goes away while the menu opens, Streamlit counts it as a click outside the menu."""
     context = visitor(browser, viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()
     page.goto(f"{server(APP)}/dpm?{QUIET}")

@@ -107,7 +107,7 @@ def saved(page: Page, button: str) -> bytes:
 
 
 def released(page: Page, sum_so_far: float) -> tuple[float, bytes, dict[str, object]]:
-    """Make one release, and return its ε, its table and the contents of the file beside it."""
+    """Make one release, and return its ε, its table and the contents of the file next to it."""
     step = release_step(page)
     expect(step.get_by_role("button", name="Release", exact=True)).to_be_disabled()
     sure = step.get_by_role("checkbox", name=re.compile("^I release it: ε = "))
@@ -122,7 +122,7 @@ def released(page: Page, sum_so_far: float) -> tuple[float, bytes, dict[str, obj
     step.get_by_role("button", name="Release", exact=True).click(timeout=SLOW)
     expect(page.get_by_text(re.compile("never be drawn again")).first).to_be_visible(timeout=SLOW)
     table = saved(page, "Save table (CSV)")
-    return epsilon, table, json.loads(saved(page, "Save what it is (JSON)"))
+    return epsilon, table, json.loads(saved(page, "Save a description (JSON)"))
 
 
 def rows_of(table: bytes) -> list[dict[str, str]]:
@@ -179,7 +179,7 @@ def test_a_table_is_released_once_and_next_year_goes_on_from_it(
     paper = plain_of(saved(page, "Save as HTML").decode())
     assert saved(page, "Save as PDF").startswith(b"%PDF-")
     assert f"{n_used:,} used; {n_left_out} left out" in paper
-    assert f"{outside['lat']} moved onto the bounds" in paper
+    assert f"{outside['lat']} moved to the bounds" in paper
     assert sha256(table).hexdigest()[:16] in paper
     assert f"at most {odds(spent)} in 100" in paper
     assert f"at most {odds(2 * spent)} in 100" in paper
@@ -190,7 +190,7 @@ def test_a_table_is_released_once_and_next_year_goes_on_from_it(
     theirs = other.new_page()
     theirs.goto(f"{server(APP)}/convergent_kmeans")
     give_settings(theirs, settings)
-    expect(theirs.get_by_text(re.compile("^The settings were made with an uploaded file"))).to_be_visible(timeout=SLOW)
+    expect(theirs.get_by_text(re.compile("^The settings belong to an uploaded file"))).to_be_visible(timeout=SLOW)
     next_year = city(seed=26)
     give(theirs, next_year)
     said = theirs.get_by_text(f"1 release of these records: ε = {spent:g} in all")

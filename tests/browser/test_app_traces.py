@@ -1,4 +1,4 @@
-"""A user's input leaves no trace in a file or a log, whatever the app makes of it."""
+"""A user's input leaves no trace in a file or a log, regardless of the app's reaction."""
 
 import io
 import os
@@ -103,7 +103,7 @@ def test_nothing_uploaded_is_written_or_logged_also_when_the_line_breaks(
     for kind in kinds:
         give(page, TABLES[kind](), f"{MARK}.{kind}")
         if kind == kinds[0]:
-            # The bounds apply to the same columns of the other files, too.
+            # The bounds also apply to the same columns of the other files.
             bound(page)
         picture = picture_of(page)
         expect(page.get_by_text(NOTHING)).to_be_visible()

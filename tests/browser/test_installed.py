@@ -1,4 +1,4 @@
-"""The package as it is installed: built, put into an empty folder, and served from there with a method in a file."""
+"""The installed package: built, unpacked into an empty folder, and served from there with a method in a file."""
 
 import json
 import os
@@ -50,7 +50,7 @@ REQUIRED = "from importlib.metadata import requires; print(*requires('dpviz'), s
 
 
 def run(*command: str, folder: Path, packages: Path | None = None) -> str:
-    """Run Python in a folder, with another folder's packages beside the installed ones, and return its output."""
+    """Run Python in a folder, with another folder's packages as well as the installed ones, and return its output."""
     environment = numeric_environment(**({} if packages is None else {"PYTHONPATH": str(packages)}))
     done = subprocess.run(
         [sys.executable, *command],

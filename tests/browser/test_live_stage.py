@@ -1,4 +1,4 @@
-"""The picture on a stage: only the public box, names beside their marks, and everything else in a menu."""
+"""The picture on a stage: only the public box, names next to their marks, and everything else in a menu."""
 
 import base64
 from dataclasses import replace

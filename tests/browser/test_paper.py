@@ -41,7 +41,7 @@ def test_it_is_printed_on_one_page_and_an_appendix(page: Page, monkeypatch: pyte
     bounds = tuple((f"a long feature name {i}", "-1,000,000 to 1,000,000 m") for i in range(paper.MOST_COLUMNS))
     square = "Used is the square of meters around a place on Earth. " * 2
     ledger = made.released([(1.0, 1e-6, claim.adjacency) for claim in [known.promises[0].proved] * 4])
-    known = replace(known, promises=promises, bounds=bounds, derived=square, origin="k = 5 was read off a curve.")
+    known = replace(known, promises=promises, bounds=bounds, derived=square, origin="k = 5 comes from a curve.")
     known = replace(known, ledger=ledger, rows_each=3, kept=report.kept("https://a-long-host-name.example.org/compare"))
     clipping = "; ".join(f"a long feature name {i} 123 below and 456 above, the farthest by 99,999 m" for i in range(4))
     pictures = tuple(

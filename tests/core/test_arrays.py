@@ -59,7 +59,7 @@ def test_a_fingerprint_stands_for_shape_type_and_bits():
 
 @pytest.fixture
 def counted():
-    """Return a remembered sum and the list of what it was really asked."""
+    """Return a cached sum and the list of its actual calls."""
     asked = []
 
     @array_cache(2)

@@ -28,7 +28,7 @@ def test_a_disk_that_takes_nothing_stops_nobody(reason, monkeypatch):
 
 
 def test_what_is_kept_of_a_class_that_is_gone_is_compiled_again(monkeypatch):
-    """An older source's index may name a class of its own, which then cannot be read."""
+    """An older source's index may name its own class, which then cannot be read."""
     kept, read = [], caching.IndexDataCacheFile._load_index
 
     def older(self):

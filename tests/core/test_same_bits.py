@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpviz.core import algebra, functions
 
-# What each docstring claims, in units in the last place, and where it is asked.
+# Each docstring's claim, in units in the last place, and its range.
 CLAIMED = {
     "exp": (1.0, (-745.0, 709.0)),
     "log": (1.0, (1e-320, 1e308)),

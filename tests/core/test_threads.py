@@ -1,4 +1,4 @@
-"""Sums have the same bits on many processors: what adds up uses one thread, also where it is loaded late."""
+"""Sums have the same bits on many processors: sums use one thread, even if their library is loaded late."""
 
 import json
 import os
@@ -19,7 +19,7 @@ print(json.dumps([most({limit}), len(threadpool_info())]))
 
 
 def counted(limit: str) -> list[int]:
-    """Return the most threads of any library within a limit, and the number of libraries, in a process of its own."""
+    """Return the most threads of any library within a limit, and the number of libraries, in a separate process."""
     environment = {name: value for name, value in os.environ.items() if name not in NUMBERS}
     # The number of a machine with three processors.
     environment["OMP_NUM_THREADS"] = "3"

@@ -93,7 +93,7 @@ def test_reading_stops_at_the_limit():
             asked.append(size)
             return b"1" * size
 
-    with pytest.raises(TableError, match="more than 1 MB, but that is the most"):
+    with pytest.raises(TableError, match="more than 1 MB, which is the limit"):
         files.read_bytes(Endless(), 1_000_000)
     assert asked == [1_000_001]
 

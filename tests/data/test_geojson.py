@@ -173,7 +173,7 @@ def deep(levels):
         (b"[" * 200_000, "nested too deeply"),
         (b'{"type": "Polygon", "coordinates": ' + b"[" * 900_000, "nested too deeply"),
         (deep(50), "no lines"),
-        (background(shape("Point", [1.0, 2.0])), "Points are no background"),
+        (background(shape("Point", [1.0, 2.0])), "Points are not a background"),
         (background(shape("LineString", [[500.0, 0.0], [0.0, 0.0]])), "longitudes go from"),
         (background(shape("LineString", [[4_468_000.0, 5_333_000.0], [1.0, 1.0]])), "longitudes go from"),
         (background(shape("LineString", [[0.0, 91.0], [0.0, 0.0]])), "latitudes from"),

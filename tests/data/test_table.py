@@ -255,7 +255,7 @@ CELLS = st.lists(st.sampled_from((*WORDS, "other", "")), min_size=1, max_size=12
 
 
 def of_categories(cells, listed, **chosen):
-    """Return the data set of equal numbers beside these categories."""
+    """Return the data set with these categories and equal numbers."""
     quoted = ['"' + cell.replace('"', '""') + '"' for cell in cells]
     read = table("x,town\n" + "".join(f"3,{cell}\n" for cell in quoted))
     form = Choices(("x",), bounds=((0.0, 4.0),), scaling="unit", categories=(("town", tuple(listed)),), **chosen)
@@ -291,8 +291,8 @@ def test_what_is_in_no_list_is_left_out_where_that_is_the_rule(cells, listed):
     dataset, _ = of_categories(cells, listed, unlisted="drop")
     assert [listed[place] for place in dataset.points[:, 1:].argmax(axis=1)] == kept
     assert dataset.nonprivate_n_left_out == len(cells) - len(kept)
-    (caveat,) = [each for each in dataset.caveats if "left out by their own values" in each]
-    assert caveat.endswith("takes how many there are as public; one for a record added or removed hides it.")
+    (caveat,) = [each for each in dataset.caveats if "left out because of their own values" in each]
+    assert caveat.endswith("a guarantee for adding or removing a record hides that number.")
     assert not any("left out" in caveat for caveat in of_categories(cells, listed)[0].caveats)
 
 

@@ -42,7 +42,7 @@ def test_missing_values_go_to_the_middle_of_public_bounds():
     box = Box([0.0, 0.0], [10.0, 100.0])
     filled = table().dataset(["x", "y"], box=box, missing="middle")
     np.testing.assert_array_equal(filled.points, [[1, 10], [2, 50], [3, 30], [4, 50]])
-    # Other records do not matter: each row is filled by the bounds alone.
+    # Other records do not matter: each row is filled only from the bounds.
     more = table(TEXT + "9,99,c\n").dataset(["x", "y"], box=box, missing="middle")
     np.testing.assert_array_equal(more.points[:4], filled.points)
     labelled = table().dataset(["x", "y"], "name", box, "middle")
@@ -64,7 +64,7 @@ def test_scaling_maps_the_bounds_to_0_and_1_and_leads_back():
     plain = table().dataset(["x", "y"], box=box, missing="drop", units=("m", "kg"))
     np.testing.assert_allclose(dataset.scale.back(dataset.points), plain.points, rtol=1e-15)
     assert (dataset.scale.before, dataset.scale.walls, dataset.scale.units) == (box, box, ("m", "kg"))
-    assert "so that all weigh the same" in dataset.note
+    assert "so all have the same weight" in dataset.note
     assert plain.scale is None
 
 
@@ -144,12 +144,12 @@ def test_amounts_that_weigh_nothing_are_refused_with_a_way_out(arguments, messag
         (((0, 1), (0, 2)), ("years", "€"), False, "their units differ (years, €)"),
         (((0, 1), (0, 2)), ("Years", "years "), False, ""),
         (((0, 1), (0, 2)), ("years", ""), False, ""),
-        (((0, 120),), ("years",), True, "a map stands beside other columns"),
+        (((0, 120),), ("years",), True, "a map appears with other columns"),
         ((), (), True, ""),
         (((0, 120), None), (), False, ""),
         (((0, 120), None, (0, 1e6)), (), False, "their ranges differ 8,333 times"),
         (((5, 1), (0, 1e6)), (), False, ""),
-        (((-1e300, 1e300), (0, 1e-300)), (), False, "their ranges differ beyond measure"),
+        (((-1e300, 1e300), (0, 1e-300)), (), False, "their ranges differ extremely"),
     ],
 )
 def test_scaling_is_decided_from_public_bounds_and_units(bounds, units, on_map, why):

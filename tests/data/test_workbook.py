@@ -85,7 +85,7 @@ def test_numbers_of_another_program_come_back(rows):
     for place, name in enumerate("ab"):
         wanted = [np.nan if row[place] is None else row[place] for row in filled]
         if not np.isnan(wanted).all():
-            # openpyxl writes 16 digits, one less than a float may need.
+            # openpyxl writes 16 digits, one fewer than a float may need.
             np.testing.assert_allclose(columns.nonprivate_numbers[name], wanted, rtol=1e-15)
 
 

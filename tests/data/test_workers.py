@@ -120,7 +120,7 @@ def same(one, other):
     return all(np.array_equal(a, b, equal_nan=True) for (_, a), (_, b) in pairs)
 
 
-# Long runs only: a worker dies in test_sweeping_dask, too.
+# Long runs only: a worker also dies in test_sweeping_dask.
 @pytest.mark.slow
 def test_a_worker_that_dies_over_a_block_changes_no_bit(cluster, client, frame, held, tmp_path):
     chunks = Watched(frame, client, ["x", "y"])

@@ -1,4 +1,4 @@
-"""The code in the documentation runs, and prints what it says that it prints."""
+"""The code in the documentation runs, and prints the documented output."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ KINDS = {"python", "text", "toml"}
 
 
 def run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run a page's code from top to bottom in the current folder; what is printed must be the `text` below it."""
+    """Run a page's code from top to bottom in the current folder; the output must equal the `text` below it."""
     known: dict[str, object] = {"__name__": "page"}
     printed = ""
     page = INCLUDED.sub(lambda found: (ROOT / found[1]).read_text("utf-8").rstrip(), page)

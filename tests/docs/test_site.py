@@ -14,7 +14,7 @@ from dpviz.tables import read_tables
 from tests.numeric import run_python
 from tests.plugin import FOLDER, write
 
-# What a browser fetches by itself: scripts, pictures, frames, and links other than those that a reader follows.
+# Content that a browser fetches by itself: scripts, pictures, frames, and links other than those that a reader follows.
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|srcset|data)=["']?(?P<src>[^"'\s>]+)"""
     r"""|<link\b(?![^>]*rel=["']?(?:canonical|next|prev)\b)[^>]*?\bhref=["']?(?P<href>[^"'\s>]+)"""

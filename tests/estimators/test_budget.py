@@ -106,12 +106,12 @@ def test_pure_releases_add_up_to_the_last_bit_and_what_is_too_much_is_never_run(
             spy(epsilon=0.1, bounds=BOX).fit(X)
         assert b.epsilon_spent == math.fsum([0.1] * 10)
         numbers.clear()
-        with pytest.raises(BudgetError, match=r"epsilon = 1\.01, but 1 is the budget"):
+        with pytest.raises(BudgetError, match=r"epsilon = 1\.01, but the budget is 1"):
             spy(epsilon=0.01, bounds=BOX).fit(X)
         # The budget asked the estimator for its price and did not run it.
         assert numbers == [0]
         assert len(b.releases) == 10
-    # The budget is closed, so nobody counts this fit.
+    # The budget is closed, so nothing counts this fit.
     spy(epsilon=5.0, bounds=BOX).fit(X)
     assert b.epsilon_spent == math.fsum([0.1] * 10)
 
@@ -124,7 +124,7 @@ def test_deltas_add_up_and_need_room():
         for _ in range(2):
             of("morse", delta=1e-5).fit(X)
         assert b.delta_spent == 2e-5
-        with pytest.raises(BudgetError, match=r"delta = 3e-05, but 2\.5e-05"):
+        with pytest.raises(BudgetError, match=r"delta = 3e-05, but the budget is 2\.5e-05"):
             of("morse", delta=1e-5).fit(X)
 
 
@@ -151,7 +151,7 @@ def test_neighbors_are_not_mixed_up():
 
 
 def test_moved_records_cost_their_way_across_the_box_with_every_call():
-    with dpviz.budget(epsilon=100.0), pytest.raises(BudgetError, match="record that changes"):
+    with dpviz.budget(epsilon=100.0), pytest.raises(BudgetError, match="about changing a record"):
         of("nd_laplace").fit(X)
     with dpviz.budget(epsilon=3.0 * BOX.diagonal, neighbors="replace") as b:
         moved = of("nd_laplace", epsilon=1.0).fit(X)
@@ -240,12 +240,12 @@ def test_a_hair_more_than_the_budget_is_refused(beyond, fits):
 def test_advice_is_about_what_is_exceeded():
     with (
         dpviz.budget(epsilon=10.0),
-        pytest.raises(BudgetError, match=r"Lower its delta, or open a budget of more delta"),
+        pytest.raises(BudgetError, match=r"Lower its delta, or open a budget with more delta"),
     ):
         of("morse", delta=1e-5).fit(X)
-    with dpviz.budget(epsilon=0.5), pytest.raises(BudgetError, match=r"Lower its epsilon, or .* of more epsilon"):
+    with dpviz.budget(epsilon=0.5), pytest.raises(BudgetError, match=r"Lower its epsilon, or .* with more epsilon"):
         of("dplloyd").fit(X)
-    with dpviz.budget(rho=0.1, delta=1e-6), pytest.raises(BudgetError, match=r"Lower its epsilon, or .* of more rho"):
+    with dpviz.budget(rho=0.1, delta=1e-6), pytest.raises(BudgetError, match=r"Lower its epsilon, or .* with more rho"):
         of("dplloyd").fit(X)
 
 
@@ -305,7 +305,7 @@ def test_a_part_of_a_budget_with_nobody_in_it_is_released_as_one_with_one_person
 
 def test_no_budget_allows_a_run_without_privacy():
     with dpviz.budget(epsilon=2.0) as b:
-        with pytest.raises(BudgetError, match="at ε = ∞ is without privacy: no budget allows it"):
+        with pytest.raises(BudgetError, match="at ε = ∞ has no privacy: no budget allows it"):
             of("dplloyd", epsilon=math.inf).fit(X)
         assert b.epsilon_spent == 0
 
@@ -415,7 +415,7 @@ def test_a_budget_of_a_child_hides_none_above_it():
 
 
 def test_a_method_from_outside_counts_once(tmp_path):
-    """A method whose fit ignores the budget counts, too: the catalogue's record charges it."""
+    """A method whose fit ignores the budget also counts, because the catalogue's record charges it."""
     (tmp_path / "mine.py").write_text(OWN, "utf-8")
     asked = (
         "import dpviz, numpy as np; from dpviz.methods import CATALOGUE; from dpviz.core import Box\n"

@@ -2,7 +2,7 @@
 
 The exponential mechanism: its law, its extremes, and its steadiness in epsilon.
 
-Randomised response against its own law: how often the truth is told, and what the crowd tells.
+Randomized response against its distribution: the frequency of the truth, and the crowd's estimate.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The law of a release in each domain mode, against closed forms and simulation, and what it proves about distance."""
+"""The distribution of a release in each domain mode, against closed forms and simulation; its proof about distance."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Secret noise: the law of real numbers rounded to a public grid, nothing of the exact value in the last bits."""
+"""Secret noise: the distribution of real numbers rounded to a public grid, without the exact value in the last bits."""
 
 import copy
 import math
@@ -24,7 +24,7 @@ LAWS = {"laplace": stats.laplace, "gaussian": stats.norm}
 
 
 def seeded(seed):
-    """Return a secret generator fed by a seed, so that a test is the same each time."""
+    """Return a secret generator fed by a seed, so that a test is reproducible."""
     return SecretGenerator(OsBits(np.random.default_rng(seed).bytes))
 
 

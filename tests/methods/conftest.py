@@ -1,4 +1,4 @@
-"""Runs to tell stories about are the same for every method."""
+"""Runs for tests of stories, the same for every method."""
 
 from tests.stories.conftest import options, show, tell, tell_dpm, tell_family
 

@@ -1,4 +1,4 @@
-"""A method from one file has what every method has; the same file with a noise forgotten is found out; errors stay."""
+"""A method from one file has the features of every method; the same file without one noise is caught; errors stay."""
 
 import json
 import math
@@ -147,7 +147,7 @@ def answer(folder: Path) -> dict[str, object]:
         str(folder / f"{name}.py") for name in ("noisy_means", "noise_forgotten", *SILENT, "fails_late", "no_syntax")
     ]
     said = run(folder, "ask.py", DPVIZ_METHODS=os.pathsep.join(files)).splitlines()
-    # Another process that begins meanwhile may say that it makes machine code.
+    # A process that starts meanwhile may report that it compiles.
     found: dict[str, object] = json.loads(next(line for line in reversed(said) if line.startswith("{")))
     return found
 

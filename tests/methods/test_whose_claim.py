@@ -1,4 +1,4 @@
-"""Whose a claim is: authors state theirs of their own procedure, and a run that is another one says so everywhere."""
+"""Authors make claims about their own procedure, and a run with a different procedure states this everywhere."""
 
 import json
 from dataclasses import replace
@@ -14,7 +14,7 @@ from dpviz.stories.label import Contents, described, label_of, promise, written
 BOX = Box.cube(0.0, 1.0, 2)
 TARGETS = np.random.default_rng(1).random((12, 2))
 PLAIN = Contents("a record", (), ())
-# (method, parameters) -> whether what its authors state is about this very procedure.
+# (method, parameters) -> whether its authors' statement is about exactly this procedure.
 RUNS = [
     ("dpm", {"calibration": "published"}, True),
     ("dpm", {"calibration": "repaired"}, False),

@@ -1,4 +1,4 @@
-"""Pages without a browser: open one by its name and link, and read what it would send to the reader."""
+"""Pages without a browser: open a page by its name and link, and read its output for the reader."""
 
 import base64
 import dataclasses
@@ -225,7 +225,7 @@ class Page:
 
     @property
     def stage(self):
-        """Return the words beside the picture, or None if there is no stage."""
+        """Return the text next to the picture, or None without a stage."""
         first = self.packed().get("picture")
         return None if first is None else first[1].get("stage")
 
@@ -237,7 +237,7 @@ class Page:
 
     @property
     def query(self):
-        """Return the value of every knob on the page, as links have it, and all else in the page's link."""
+        """Return the value of every knob on the page, in the form of links, and all other parts of the page's link."""
         session = self.app.session_state
         screen = session[SCREEN] if SCREEN in session else None  # noqa: SIM401 - it has no get
         return {**({} if screen is None else dict(screen.pairs)), **self.link}
@@ -318,7 +318,7 @@ class Page:
 
     @property
     def said(self):
-        """Return everything in boxes, as a reader reads it."""
+        """Return the text of all boxes, as a reader sees it."""
         boxes = [*self.app.error, *self.app.warning, *self.app.info]
         return "\n".join(box.value for box in boxes).replace("\\", "")
 

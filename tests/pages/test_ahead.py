@@ -1,4 +1,4 @@
-"""Pictures that come ahead of the page are the page's own, and nothing comes ahead that would be one more release."""
+"""Pictures drawn ahead equal the page's own, and nothing that would be one more release is drawn ahead."""
 
 import threading
 

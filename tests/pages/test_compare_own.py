@@ -176,7 +176,7 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5"}, compare_tab="clusters"))
     assert "k = 5 is in this page's link" in said(page)
     page = unit_bounds(upload(CSV, **{**SU, "n_clusters": "5", "k_known": "0"}, compare_tab="clusters"))
-    assert "Nobody has chosen it" in said(page), "the app's own link, of somebody who has not chosen"
+    assert "No one has chosen it" in said(page), "the app's own link, of somebody who has not chosen"
     button(page, "I know that k is 5")
     assert "k = 5 is known without the records" in said(page)
     assert page.query["k_known"] == "5"
@@ -203,12 +203,12 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
     header = page.packed()["k-curve"][1]
     assert {layer["audience"] for layer in header["layers"]} == {"released", "public"}
     button(page, "Use k = ")
-    assert "was read off a private curve, which spent ε = 0.6" in said(page)
+    assert "comes from a private curve, which spent ε = 0.6" in said(page)
     taken = page.query
     assert (taken["n_clusters"], taken["k_curve"]) == (str(page.widget("slider", "Clusters k").value), "0.6")
 
     other = unit_bounds(upload(CSV, **taken))
-    linked = "is in this page's link, read off a private curve, which spent ε = 0.6"
+    linked = "is in this page's link and comes from a private curve, which spent ε = 0.6"
     assert f"k = {taken['n_clusters']} {linked}" in said(other)
     assert other.query["k_curve"] == "0.6"
 
@@ -221,7 +221,7 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
             page.widget("file_uploader", "Your file").set_value(("next.csv", CSV.replace(b"g1", b"g2"), "text/csv"))
             page = unit_bounds(page.run())
             whose = "other records"
-        words = f"read off a private curve of {whose}, which spent ε = 0.6. Nobody has chosen it for this data."
+        words = f"comes from a private curve of {whose}, which spent ε = 0.6. No one has chosen it for this data."
         assert words in said(page)
         assert page.query["k_curve"] == "0.6"
         papers = []
@@ -238,7 +238,7 @@ def test_nobodys_k_is_said_until_it_is_known_or_read_off_a_private_curve_with_a_
 @pytest.mark.usefixtures("known")
 def test_a_set_with_known_groups_says_that_k_is_theirs(open_page):
     page = open_page("compare", **SU | {"n_clusters": "5", "n": "200"})
-    assert "k = 5: the groups that this data set is known to have." in said(page)
+    assert "k = 5: the known number of groups in this data set." in said(page)
 
 
 # Searches on public sets come to their end in every run.

@@ -77,7 +77,7 @@ def given(page):
         page.give(CONTENT, FILE)
         labels = [field.label for field in page.app.text_input if field.label.endswith(" from")]
         typed(page, dict.fromkeys(labels, (0.0, 1.0)))
-        if any("Nothing of this file has been released" in info.value for info in page.app.info):
+        if any("Nothing from this file has been released" in info.value for info in page.app.info):
             release(page.look("curator")).look("public")
     assert not page.app.error
     return page

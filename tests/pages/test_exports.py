@@ -47,7 +47,7 @@ FEW = [each for each in PICTURES if each[1].get("mode") not in {*BASELINES} - {*
 
 # Largest number of lines of an exported script.
 MOST_LINES = 25
-# The second page is the only one that has targets beside a drawing.
+# Only the second page has targets together with a drawing.
 ON_TWO_PAGES = pytest.mark.parametrize("name", [FIRST, TARGET])
 
 
@@ -279,7 +279,7 @@ def test_a_picture_to_keep_has_the_bands_that_the_page_had_found(open_page, monk
 
 
 def test_a_picture_to_keep_leaves_out_what_is_impossible(open_page):
-    """Redrawing would take too long at a small ε, and the page says so there."""
+    """Redrawing would take too long at a small ε, and the page reports it there."""
     page = open_page("nd_laplace", n="30", domain="redraw")
     shown = page.shown
     written = make(shown, "nd_laplace", ExportRequest("html")).content.decode()

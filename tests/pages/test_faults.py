@@ -20,7 +20,7 @@ def test_caches_that_are_emptied_in_the_middle_of_a_run_change_nothing(open_page
     before = page.packed()
     own, emptied = frame.show_problems, []
 
-    # In the middle of a run, the picture is drawn, but the parts beside it are not.
+    # In the middle of a run, the picture is drawn, but the parts next to it are not.
     def and_empty(place):
         emptied.append(empty_caches())
         own(place)

@@ -141,7 +141,7 @@ def places(monkeypatch, open_page):
     texts["paper's questions"] = "\n".join(re.findall(r"\| (?:Rows|Columns|Centers) \|.*", papers["decision"]))
     texts["Compare, everyone"], texts["public paper"] = words(compared.look("public")), papers["public"]
     audit = open_page("audit", audited="dplloyd", audit_runs="200")
-    # The set beside an audit of made-up worlds has records of its own.
+    # The data set of an audit of made-up worlds has its own records.
     texts["Audit"] = audit.card + audit.sent("audit_stage")["findings"][audit.sent("audit_stage")["index"]]
     texts["course"] = "\n".join(each.note(1.0) for each in CHAPTERS.values() if getattr(each, "note", None) is allowed)
     page = release(page.look("curator"))

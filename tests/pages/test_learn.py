@@ -165,7 +165,7 @@ def walk(method, data, params):
 
 
 def stc(data, params):
-    """Return the targets chosen beside the exact source."""
+    """Return the targets chosen with the exact source."""
     return nonprivate_stc(data.points, params.targets, params.n_centers, rng=np.random.default_rng(0))
 
 

@@ -1,4 +1,4 @@
-"""Links that nobody's app would write, on every page: no traceback, and each value that is not taken is named."""
+"""Links that no app would write, on every page: no traceback, and each rejected value is named."""
 
 import random
 import re

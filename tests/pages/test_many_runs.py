@@ -77,7 +77,7 @@ def test_the_threshold_moves_the_words(open_page):
 def test_the_attack_is_drawn_and_said(open_page, ready, what):
     page = open_page(FIRST, **SMALL, tab="attack", attacked=what, record="4")
     said = words_of(page)
-    wanted = {"exact": "give the record away", "noisy": "a guess that looks at nothing", "published": "on one line"}
+    wanted = {"exact": "reveal the record", "noisy": "A guess without data", "published": "on one line"}
     assert wanted[what] in said
     names = page.names("attack")
     assert "the record" in names
@@ -85,7 +85,7 @@ def test_the_attack_is_drawn_and_said(open_page, ready, what):
     captions = " ".join(caption.value for caption in page.app.caption)
     assert "Curator view: not a release" in captions
     assert {job.arguments[0].record for job in ready} == {4}
-    # The limit beside the slider is on the same screen as a record that was found: each states its subject.
+    # The limit next to the slider is on the same screen as a reconstructed record, so each states its subject.
     (slider,) = page.sliders.values()
     assert all(note.startswith("The picture's noisy release: An attacker") for note in slider["notes"])
     assert ("No limit holds for this attack" in captions) == (what != "noisy")

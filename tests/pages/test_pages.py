@@ -58,7 +58,7 @@ def knows(name, link):
 
 
 def impossible(name, knob, text):
-    """Return the algorithm's reason to refuse a value beside its defaults, or "" if it does not refuse."""
+    """Return the algorithm's reason to refuse a value with its defaults, or ""."""
     (found,) = [each for each in knobs(CATALOGUE[name].Params) if each.name == knob]
     try:
         CATALOGUE[name].Params(**{knob: found.parse(text)})
@@ -126,7 +126,7 @@ def test_every_end_of_every_knob_has_a_picture(open_page, name, mode, knob, text
     assert page.query.get(knob, text) == text, "absent where the mode has no such knob"
 
 
-# Modes of a page share nearly all widgets: one of each, both beside each other, and one baseline are enough, and links
+# Modes of a page share nearly all widgets: one of each, both side by side, and one baseline are enough, and links
 # have every end of every knob in every mode.
 MOVED = [*((name, modes_of(name)[0]) for name in PAGES), (FIRST, {"mode": "both"}), (FIRST, {"mode": min(FAMILY)})]
 OTHERS = [each for each in [*MODES, *((FIRST, {"mode": mode}) for mode in FAMILY)] if each not in MOVED]

@@ -1,4 +1,4 @@
-"""The decision paper in the app: its figures are those of the runs on the file, and the public's knows no record."""
+"""The decision paper in the app: its figures come from the runs on the file, and the public version uses no record."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ LOW, HIGH = 0.0, 10.0
 
 
 def survey(n, seed):
-    """Return a table of people in three places, with gaps and outliers, and groups that are nobody's business."""
+    """Return a table of people in three places, with gaps and outliers, and private groups."""
     rng = np.random.default_rng(seed)
     places = rng.choice([[2.0, 2.0], [8.0, 3.0], [5.0, 8.0]], n) + rng.normal(0, 0.4, (n, 2))
     # Outside the bounds.
@@ -42,7 +42,7 @@ def survey(n, seed):
 
 @pytest.fixture
 def papers(monkeypatch):
-    """Return the papers that the page offers, {kind: document}, as they come."""
+    """Return the papers that the page offers, {kind: document}."""
     at_once(monkeypatch, compare_tasks)
     found, own = {}, compare_report.buttons
 

@@ -197,7 +197,7 @@ def check_nothing_exact(files):
 def test_everyone_sees_a_file_only_where_it_was_released(opened, drawn, name):
     page = opened(audience="public")
     assert "picture" not in page.packed()
-    assert any("Nothing of this file has been released" in info.value for info in page.app.info)
+    assert any("Nothing from this file has been released" in info.value for info in page.app.info)
     page = release(page.look("curator")).look("public")
     assert page.packed()["picture"]
     assert not page.app.error
@@ -213,11 +213,11 @@ ONE = pytest.mark.parametrize("name", [FIRST])
 def test_unproved_settings_say_so_and_ask_the_same(opened, drawn):
     page = opened(mode="published")
     assert any(release_ledger.UNPROVED in warning.value for warning in page.app.warning)
-    assert "although nothing is proved of it" in box(page).label
+    assert "although nothing is proved about it" in box(page).label
     (entry,) = ledger_of(release(page))
     assert entry.proved is None
     assert len(drawn) == 1
-    assert "nothing is proved of 1" in spent(page)
+    assert "nothing is proved about 1" in spent(page)
 
 
 @ONE

@@ -19,7 +19,7 @@ SECRETS |= {"way to help", "resident in the dark", "light: help is near"}
 
 @pytest.fixture
 def ready(monkeypatch):
-    """Let background work be done at once, here."""
+    """Run background work at once, in this process."""
     known = at_once(monkeypatch, charts)
     monkeypatch.setattr(source_target, "BUDGETS", {"epsilon": (1.0, 5.0), "rho": (0.5,)})
     monkeypatch.setattr(source_target, "CENTERS", (2,))

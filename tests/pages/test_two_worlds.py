@@ -87,7 +87,7 @@ def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
 def test_the_public_is_told_why_there_is_nothing_to_see(open_page, ready, name):
     page = opened(open_page, name, audience="public")
     assert "worlds" not in page.packed()
-    assert any("nothing for you to see" in each.value for each in page.app.info)
+    assert any("You cannot see anything here" in each.value for each in page.app.info)
     assert ready == [], "nothing is computed"
 
 

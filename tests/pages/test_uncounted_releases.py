@@ -1,4 +1,4 @@
-"""No view costs a release that nobody counts: runs on a person's records, on each page with all of its tabs open."""
+"""No view causes an uncounted release: runs on a person's records, on each page with all of its tabs open."""
 
 import functools
 import itertools
@@ -26,7 +26,7 @@ OWN = {"audit": {"neighbors": "own", "record": "3", "audit_runs": "200"}}
 
 @pytest.fixture
 def fitted():
-    """Gather the runs with noise on as many records as there are, or one more or less; the same noise again is none."""
+    """Gather the runs with noise on this number of records, or one more or fewer; repeated noise does not count."""
     found, own, secret = set(), {}, itertools.count()
 
     def spied(name, fit):
@@ -54,7 +54,7 @@ def fitted():
 
 @pytest.fixture(autouse=True)
 def open_tabs(monkeypatch):
-    """Have a page fill its tabs in one run, except the tabs that share a knob, which a second run fills."""
+    """Make a page fill its tabs in one run, except the tabs that share a knob, which a second run fills."""
     again = SimpleNamespace(is_now=False)
 
     def fill(knob, contents):
@@ -121,7 +121,7 @@ def test_the_public_costs_what_is_counted(opened, open_tabs, asked, fitted, name
     page.run()
     if name in PAGES:
         page.set(SOME_KIND.get(name, "slider"), SOME_KNOB[name][0], SOME_KNOB[name][2])
-        assert any("Nothing of this file has been released" in info.value for info in page.app.info)
+        assert any("Nothing from this file has been released" in info.value for info in page.app.info)
     assert not page.app.error
     assert len(fitted) == counted(page) == 0
 

@@ -18,7 +18,7 @@ ROWS = np.random.default_rng(0).random((60, 3)).round(4)
 CSV = ("age,income,note\n" + "\n".join(f"{a},{b},{c}" for a, b, c in ROWS)).encode()
 
 
-# The second page has targets beside the file.
+# The second page has targets in addition to the file.
 @pytest.mark.parametrize("name", [FIRST, TARGET])
 def test_settings_of_an_upload_fill_in_the_form_of_its_file(upload, name, monkeypatch):
     page = upload(CSV)

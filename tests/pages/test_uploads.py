@@ -385,7 +385,7 @@ def test_a_doubt_is_said_at_the_picture_and_mended_by_hand(upload):
     page = upload(THOUSANDS)
     page.set("multiselect", "Features", ["town", "people"])
     page = typed(page, {"town from": (0, 100), "people from": (0, 100_000)})
-    assert "every comma in column 'people' stands before three digits" in page.said.lower().replace("’", "'")
+    assert "every comma in column 'people' is followed by three digits" in page.said.lower().replace("’", "'")
     source = page.source
     assert source.dataset.scale.back(source.dataset.points)[0, 1] == pytest.approx(1.241)
     source = page.set("selectbox", "Decimal sign", ".").source
@@ -523,8 +523,8 @@ def test_columns_whose_ranges_differ_are_scaled_with_a_way_back(upload):
     assert scaling_line(other) == words, "no record has a say in it"
     public = typed(upload(MONEY, audience="public"), bounds)
     assert scaling_line(public) == words
-    assert "Take the numbers as they are" not in public.buttons
-    page.press("Take the numbers as they are")
+    assert "Use the numbers as they are" not in public.buttons
+    page.press("Use the numbers as they are")
     assert scaling_line(page).startswith("Columns are not scaled, although their ranges differ 500 times")
     assert "data_scale" not in page.query
     back = upload(MONEY, **choices_of(page))
@@ -538,7 +538,7 @@ def test_a_map_asks_how_many_years_weigh_as_much_as_a_kilometer(upload):
     page = upload(PEOPLE.encode())
     page.set("selectbox", "Missing values", "drop")
     page = people(page)
-    assert "because a map stands beside other columns" in scaling_line(page)
+    assert "because a map appears with other columns" in scaling_line(page)
     form = page.source.form
     _, square = map_of(Box([48.0, 11.4], [48.2, 11.7]))
     preset = 120.0 / (square.widths[0] / 1000.0)

@@ -1,4 +1,4 @@
-"""The same scene on paper: SVG, CSV and a Plotly figure contain what is drawn, in its place, and nothing else."""
+"""The same scene on paper: SVG, CSV and a Plotly figure contain the drawn marks, in their places, and nothing else."""
 
 import csv
 import dataclasses

@@ -200,7 +200,7 @@ def test_any_changed_word_of_a_layer_changes_the_hash(field):
     assert digest(scene(layer(**{field: OTHER["layer"][field]}))) != digest(scene(layer()))
 
 
-# These fields decide what `public` leaves.
+# These fields decide the result of `public`.
 UNPACKED = ("axes_public", "public_caption", "public_stage")
 
 
@@ -273,7 +273,7 @@ def test_nothing_is_public_in_a_plane_made_from_records():
 
 
 def test_a_picture_s_directory_takes_no_other_records():
-    """Words and axes are written as their fields; a whole scene among them would bring its secrets, too."""
+    """Words and axes are written as their fields; a whole scene among them would also bring its secrets."""
     with pytest.raises(TypeError, match="axes and texts only"):
         pack(scene(layer(), stage=scene(layer(audience=Audience.CURATOR))))
 

@@ -83,7 +83,7 @@ def test_every_color_stands_out_from_the_background(theme):
 
 
 def test_what_is_too_near_is_found():
-    """The test refuses the old colors: sky blue beside released blue, and a green that turns gray without its cones."""
+    """The test refuses the old colors: sky blue with released blue, and a green that turns gray without its cones."""
     found = too_near({"exact": "#6b7280", "released": "#0072b2", "public": "#12875d"}, ("#56b4e9", "#4fb296"))
     assert ("exact", "public", "deuteranopia", 0.052, 0.07) in found
     assert ("released", "public") in {pair[:2] for pair in found}

@@ -1,4 +1,4 @@
-"""A method in a package of its own: what somebody else writes to bring it into dpviz."""
+"""A method in its own package: the code that a third party writes to add it to dpviz."""
 
 from pathlib import Path
 
@@ -90,7 +90,7 @@ POINTS = "[dpviz.methods]\none_grid = one_grid:METHOD\nmissing = no_such_package
 
 
 def write(folder: Path) -> None:
-    """Write the package and what an installation says of it: one folder, and one entry point."""
+    """Write the package and its installation record: one folder and one entry point."""
     (folder / FOLDER).mkdir()
     (folder / FOLDER / "__init__.py").write_text(METHOD, "utf-8")
     said = folder / f"{FOLDER}-1.0.dist-info"

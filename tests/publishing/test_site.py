@@ -256,7 +256,7 @@ def test_markdown_is_written_as_the_app_shows_it() -> None:
         ("[dpm]\nstops = 1", "stops 1"),
         ("[dpm]\nlink = 'data=moons'", "link 'data=moons'"),
         ("[dpm]\ndata = 'mine'", "data 'mine'"),
-        ("[dpm]\ndata = ['moons', 'moons']", "data 'moons' twice. Leave one out."),
+        ("[dpm]\ndata = ['moons', 'moons']", "data 'moons' twice. Remove one."),
         ("[dpm]\ndata = []", "data []"),
         ("[dpm]\nseeds = []", "seeds"),
         ("[dpm]\nmodes = ['best']", "modes"),
@@ -348,7 +348,7 @@ def test_files_of_others_stay_and_pages_that_the_plan_has_no_more_go(tmp_path: P
     assert len(list(cache_of(copy).iterdir())) < len(list(cache_of(whole).iterdir()))
 
 
-# Long runs only: a test above takes up kept states, too.
+# Long runs only: a test above also resumes kept states.
 @pytest.mark.slow
 def test_a_run_that_was_killed_goes_on(tmp_path: Path, whole: Path) -> None:
     command = [sys.executable, "-m", "dpviz", "publish", str(tmp_path / "site"), "--jobs", "1"]

@@ -1,4 +1,4 @@
-"""k-medoids under a cap beside brute force; FasterPAM beside the field's own implementation."""
+"""k-medoids under a cap, compared with brute force; FasterPAM compared with the field's own implementation."""
 
 import itertools
 

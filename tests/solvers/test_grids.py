@@ -1,4 +1,4 @@
-"""Grids whose full cells are cut again: they tile the box, count right, and agree with what was counted twice."""
+"""Grids whose full cells are cut again: they tile the box, count correctly, and agree with both counts."""
 
 import math
 

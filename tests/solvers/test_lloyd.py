@@ -1,4 +1,4 @@
-"""Lloyd's algorithm beside brute force and scikit-learn; in blocks it is that of each block alone, to the bit."""
+"""Lloyd's algorithm compared with brute force and scikit-learn; blocks equal their own runs, to the bit."""
 
 import warnings
 
@@ -17,7 +17,7 @@ problems = st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(
 
 
 def draw_problem(problem):
-    """Return random points (n, d) and centers (k, d) of the unit box, of which some coincide."""
+    """Return random points (n, d) and centers (k, d) of the unit box, some of which coincide."""
     seed, n, k, d = problem
     rng = np.random.default_rng(seed)
     points = rng.random((n, d))
@@ -52,7 +52,7 @@ def test_a_tie_goes_to_the_first():
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8])
 def test_centers_that_are_left_out_of_a_box_win_nowhere_in_it(d):
-    """To the bit, with records halfway between centers; in boxes that are too small some records get another one."""
+    """To the bit, with records halfway between centers; in too small boxes, some records get a different one."""
     rng = np.random.default_rng(d)
     lattice = rng.integers(0, 9, (20, d)) / 8.0
     corners = np.repeat(rng.integers(0, 8, (12, d)) / 8.0, BLOCK, axis=0)
@@ -203,7 +203,7 @@ def test_it_is_lloyd_of_each_block_at_size(n, d, k, n_blocks):
     points, start, blocks = rng.random((n, d)), rng.random((k, d)), rng.integers(n_blocks, size=n)
     ours = lloyd_in_blocks(points, blocks, n_blocks, start, max_iterations=100)
     assert np.array_equal(ours, one_by_one(points, blocks, n_blocks, start, 100))
-    # The wrong variant, in which blocks share their means, would not pass.
+    # The wrong variant, with means shared by the blocks, fails.
     assert not np.array_equal(ours[0], lloyd_in_blocks(points, 0 * blocks, 1, start, max_iterations=100)[0])
 
 

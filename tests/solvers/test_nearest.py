@@ -15,7 +15,7 @@ from dpviz.solvers.nearest import MOST_CENTERS, OPEN, SIDES, WORTH_ROWS
 
 @pytest.fixture(autouse=True)
 def every_size(monkeypatch):
-    """Use the lattice for few records, too."""
+    """Also use the lattice for few records."""
     monkeypatch.setattr(nearest, "WORTH_ROWS", 1)
 
 
@@ -26,7 +26,7 @@ def side(d):
 
 
 def grid_records(rng, n, d):
-    """Return records of which many lie on the lattice's own lines and on the walls, where rounding would tell."""
+    """Return records, many on the lattice's own lines and on the walls, where rounding would matter."""
     points = np.clip(rng.normal(rng.random((4, d))[rng.integers(0, 4, n)], 0.1), 0.0, 1.0)
     snapped = rng.random(n) < 0.5
     points[snapped] = np.round(points[snapped] * side(d)) / side(d)
@@ -91,7 +91,7 @@ def test_more_cells_than_sixteen_bits_can_count(monkeypatch):
 
 
 def test_cells_leave_few_records_open():
-    """The lattice must be of use: away from the borders nobody is looked at alone."""
+    """The lattice must be of use: away from the borders, no record is examined by itself."""
     points = frozen(np.random.default_rng(0).random((20_000, 2)))
     centers = np.array([[0.2, 0.2], [0.8, 0.3], [0.5, 0.9]])
     members = nearest_among(points).members(centers)

@@ -35,7 +35,7 @@ def test_draws_stay_in_their_zone(d, epsilon):
     assert (span(drawn.points, mean) <= length + 1e-14).all()
     assert (span(drawn.points, mean) >= (2 * lam - 1) * length - 1e-14).all()
     assert (span(drawn.points, mean) > 0).all()
-    # delta and alpha are what they are called.
+    # delta and alpha match their definitions.
     np.testing.assert_allclose(drawn.reach, span(drawn.points, mean) / length, rtol=1e-9)
     cosine = ((drawn.points - mean) * (controller - mean)).sum(axis=1) / (span(drawn.points, mean) * length)
     np.testing.assert_allclose(np.cos(drawn.angle), cosine, atol=1e-9)
@@ -126,7 +126,7 @@ def test_on_a_line_there_is_nothing_to_rotate():
 
 
 def complement(axis):
-    """Return an orthonormal basis (d - 1, d) of what is orthogonal to `axis`."""
+    """Return an orthonormal basis (d - 1, d) of the space orthogonal to `axis`."""
     return np.linalg.svd(axis[None])[2][1:]
 
 

@@ -81,7 +81,7 @@ def per_area(lam, epsilon, *, rng):
 
 
 def flat_delta(lam, epsilon, *, rng):
-    """Draw delta uniformly over the zone's whole span, whatever alpha is."""
+    """Draw delta uniformly over the zone's whole span, for any alpha."""
     angle = ours(lam, epsilon, rng=rng)[1]
     return 2 * lam - 1 + (2 - 2 * lam) * rng.random(len(angle)), angle
 

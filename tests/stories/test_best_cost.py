@@ -74,14 +74,14 @@ def told_of(name, points, epsilon, seed):
 
 
 def stated(told):
-    """Return the ratios beside the picture."""
+    """Return the ratios next to the picture."""
     values = [fact.value for fact in told.utility() if fact.label in COSTS]
     assert len(values) >= 2
     return [float(re.sub("[^0-9.e+-]", "", value.split(" ×")[0]) or "inf") for value in values]
 
 
 def released(centers, points, start):
-    """Return a run that releases `centers`, beside Lloyd's from `start`."""
+    """Return a run that releases `centers`, next to Lloyd's run from `start`."""
     result = Result(CentersRelease(centers), (), (), Guarantee(None, None))
     return CentersRun.from_result(result, None, points, WORDS, lloyd(unit_records(points, UNIT), start))
 
@@ -92,7 +92,7 @@ def four_crowds():
 
 
 def stuck():
-    """Return a run that releases the true middles, beside a Lloyd's run that is stuck in a bad start."""
+    """Return a run that releases the true middles, next to a Lloyd's run that is stuck in a bad start."""
     points = four_crowds()
     start = np.array([[0.05, 0.1], [0.12, 0.1], [0.085, 0.12], [0.93, 0.87]])
     return released(nonprivate_kmeans(points, 4).nonprivate_centers + 1e-4, points, start)

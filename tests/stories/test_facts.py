@@ -121,7 +121,7 @@ def nd_laplace(run, x):
 
 
 def source_target(run, x):
-    """Return the expected facts about centers beside a secret source."""
+    """Return the expected facts about centers for a secret source."""
     release, targets, step = run.release, run.params.targets, run.step
     across = 2.0 * step.ball.radius
     near = cdist(targets, x).min(axis=1)
@@ -140,7 +140,7 @@ def source_target(run, x):
     apart = np.abs(near - cdist(targets, release.centers).min(axis=1)) / across
     wanted = {
         "Cost": [cost(chosen)],
-        "Beside no privacy": [cost(chosen) / floor],
+        "Compared to no privacy": [cost(chosen) / floor],
         "Ignoring the source": [cost(reference.ignorant) / floor],
         "Cost estimated from S′": [cdist(targets, known).min(axis=1).mean()],
         "Points in S′": [len(release.centers), len(step.core.representatives)],
@@ -244,7 +244,7 @@ def dpm(run, x):
         wanted["Cuts at a clear gap"] = [sum(clear), len(clear)]
         if clear:
             doubts = [doubt(split, step) for step in run.levels for split in step.splits if split.applied]
-            wanted["Least sure cut"] = sure(max(doubts))
+            wanted["Least certain cut"] = sure(max(doubts))
     (stopped,) = [fact.value for fact in run.utility() if fact.label == "What stopped the cutting"]
     assert sum(map(int, re.findall(r"\((\d+)\)", stopped))) == k, "one reason for each cluster"
     return wanted
@@ -276,7 +276,7 @@ def published_zones(run, unit):
 
 
 def lloyds(run, _unit):
-    """Return the number of clusters whose noisy count says nothing."""
+    """Return the number of clusters whose noisy count is not informative."""
     scale = max(leaf.scale for event in run.events for leaf in leaves(event) if leaf.label == "counts")
     stayed = run.release.noisy_counts < max(1.0, 2.0 * scale)
     return {"Look empty": [int(stayed.sum()), len(stayed)]}
@@ -300,7 +300,7 @@ OWN = {
     "CentersRun": lambda _run, _unit: {},
 }
 ORACLES = {"nd_laplace": nd_laplace, "source_target": source_target, "morse": morse_facts, "dpm": dpm}
-ELSEWHERE = {"Off Lloyd's centers", "Lloyd's iterations", "What stopped the cutting", "Outcome"}
+ELSEWHERE = {"Distance from Lloyd's centers", "Lloyd's iterations", "What stopped the cutting", "Outcome"}
 
 
 def check(facts, wanted):

@@ -116,7 +116,7 @@ def test_dpm(epsilon, published, weight):
     it, result = known("dpm", params)
     found, plan = filled("dpm", it), result.trace[0].plan
     assert found["Noise of the first count"].value == 1 / plan.count_epsilons[0]
-    (least,) = [each for name, each in found.items() if name.startswith("A side with no more is refused")]
+    (least,) = [each for name, each in found.items() if name.startswith("A side with at most this many is refused")]
     assert least.value == plan.minimum_count
     assert f"2^{{{plan.free_levels}}}" in least.filled
     (delta,) = [each.value for name, each in found.items() if name.startswith("Delta")]
@@ -124,7 +124,7 @@ def test_dpm(epsilon, published, weight):
     splits = getattr(result.trace[1], "splits", ())
     if splits:
         assert found["How far one record moves a score of the first cut"].value == pytest.approx(splits[0].sensitivity)
-        chance = found["Chance of a place: what a score more multiplies it by"].value
+        chance = found["Chance of a place: its factor per point of score"].value
         assert chance == pytest.approx(splits[0].epsilon / (2 * splits[0].sensitivity))
         deepest = found["Deeper levels get more"].value
         reached = len([event for event in it.events if getattr(event, "label", "").startswith("counts of level")])
@@ -206,7 +206,7 @@ def test_source_target(budget, method, noise, calibration, threshold):
     if noise == "rho":
         assert moved == pytest.approx(size * math.sqrt(2 * budget))
     if method == "nna":
-        assert found["A cell's average is released from this noisy count on"].value == result.release.threshold
+        assert found["Noisy count from which a cell's average is released"].value == result.release.threshold
 
 
 RUNS = {

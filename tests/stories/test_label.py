@@ -120,7 +120,7 @@ def test_whether_somebody_is_there_is_protected_where_a_proof_says_so(more, what
 def test_noise_by_distance_protects_a_place_and_not_that_somebody_took_part():
     told = run_of("nd_laplace")
     assert told.contents().protects == protected(told.result.guarantee)
-    assert "took part is not hidden" in protected(told.result.guarantee)
+    assert "Taking part is not hidden" in protected(told.result.guarantee)
 
 
 def test_a_start_of_records_is_no_public_input():

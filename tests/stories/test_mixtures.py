@@ -1,4 +1,4 @@
-"""The picture of a released mixture: ellipses that hold half of each component, public, and beside the centers' own."""
+"""The picture of a released mixture: public ellipses that contain half of each component, with those of the centers."""
 
 import math
 

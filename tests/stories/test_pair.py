@@ -83,7 +83,7 @@ def test_without_a_proof_on_either_side_no_limit_is_named(tell):
     told = tell(mode="repaired", start="records")
     said = pair.sentence(told, tell(mode="published"))
     for text in (said.curator, said.public):
-        assert text.startswith("Of neither anything is proved")
+        assert text.startswith("Nothing is proved about either")
 
 
 @pytest.mark.parametrize(("factor", "words"), [(1.0, "alike"), (1.5, "a little farther"), (30.0, "much farther")])

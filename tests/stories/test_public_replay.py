@@ -1,6 +1,6 @@
 """The public view of a run is the same for other records with the same releases.
 
-The replay law of `test_replay`, up to the screen: pictures, charts beside them, sentences and facts.
+The replay rule of `test_replay`, up to the screen: pictures, charts next to them, sentences and facts.
 """
 
 import numpy as np
@@ -79,7 +79,7 @@ def test_the_public_sees_nothing_but_what_was_released(name, mode, monkeypatch):
 
 
 def axes_of_exact_costs(monkeypatch):
-    """Treat axes as public, whatever they were computed from."""
+    """Treat axes as public, regardless of their source."""
     # Each kind has its own constructor.
     for kind in (Scene, Plot):
         made = kind.__init__

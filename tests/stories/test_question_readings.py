@@ -47,14 +47,16 @@ def test_an_audits_formulas_are_the_exact_limits_of_its_counts(delta):
     assert measured == one.bound.epsilon_lower == pytest.approx(np.log((low.low - delta) / high.high), rel=1e-6)
     assert measured > 0
     ends = level ** (1.0 / n)
-    assert found["The most that so many runs can show"].value == pytest.approx(np.log((ends - delta) / (1.0 - ends)))
+    assert found["The largest ε that this many runs can show"].value == pytest.approx(
+        np.log((ends - delta) / (1.0 - ends))
+    )
     assert found[ODDS].value == pytest.approx(100 * (np.exp(2.0) + delta) / (1 + np.exp(2.0)))
 
 
 def test_what_was_counted_on_real_records_is_not_the_publics():
     real = audited(is_own=True)
     shown = {each.name for each in audit_reading.formulas(real, public=True)}
-    assert shown == {"Error allowed at one end of one event", "The most that so many runs can show"}
+    assert shown == {"Error allowed at one end of one event", "The largest ε that this many runs can show"}
     assert shown < {each.name for each in audit_reading.formulas(real)}
     assert len(audit_reading.formulas(audited(), public=True)) == len(audit_reading.formulas(audited()))
 

@@ -43,7 +43,7 @@ PROTECTION = {
     "your home shows": (99.0, 100.0),
     "your place shows": (99.0, 100.0),
 }
-# With noise, these words are never true, whatever the number beside them. A guarantee holds at any ε.
+# With noise, these words are never true, whatever the number next to them. A guarantee holds at any ε.
 NEVER = r"perfect|(?<!nearly )exact(?!ly right)|guarantee is gone|no longer protects|singled out"
 HOSTILE = ("".join(PARTS[:20]), "<script>alert(1)</script>" * 4)
 
@@ -110,7 +110,7 @@ def runs(name, mode, turn):
 
 
 def check_headline(said):
-    """Check that a headline claims no more than the numbers beside it."""
+    """Check that a headline claims no more than the numbers next to it."""
     headline, odds = said.finding.lower(), said.risk
     assert odds is None or not re.search(NEVER, headline), headline
     for part, (above, most) in PROTECTION.items():
@@ -226,7 +226,7 @@ def test_the_guarantee_is_one_sentence_that_begins_with_its_verdict():
     for other in (claim(0.7071, 1e-6), claim(0.7071, adjacency=REPLACE)):
         assert said(one, other)[1].startswith("Proved. "), "another promise is no better one"
     assert said(one, claim(1.17))[1].endswith("more than 3.3 times as likely, not the 2.8 that is claimed.")
-    assert said(claim(40.0), claim(40.0)) == ("proved", "Proved, but ε = 40 limits next to nothing.")
+    assert said(claim(40.0), claim(40.0)) == ("proved", "Proved, but ε = 40 limits almost nothing.")
 
 
 def test_what_is_not_proved_is_said_so_and_an_audit_breaks_it():
@@ -237,7 +237,7 @@ def test_what_is_not_proved_is_said_so_and_an_audit_breaks_it():
         "Claimed 1, proved nothing: the bounds come from the data.",
     )
     assert said(one, None, leak=4.3434) == ("broken", "Claimed 1, proved nothing: an audit measures at least 4.34.")
-    elsewhere = "Claimed 0.1, proved nothing: where 1 is claimed, an audit measures at least 4.34."
+    elsewhere = "Claimed 0.1, proved nothing: for a claimed 1, an audit measures at least 4.34."
     assert said(claim(0.1), None, leak=4.3434) == ("broken", elsewhere)
     assert said(one, None, leak=0.9) == ("claimed", "Claimed 1, proved nothing."), "no more than is claimed"
     nothing = ("claimed", "Nothing is claimed, and nothing is proved.")
@@ -455,8 +455,8 @@ def test_what_is_expected_at_another_epsilon_is_what_a_run_there_says(name, n, g
         (0.7, 0.8, 0.1, "The centers miss their crowds"),  # miss not caused by noise
         (0.7, 0.8, None, "The centers miss their crowds"),
         (0.3, 0.2, 0.2, "The centers wobble, but find their crowds"),
-        (0.3, 0.9, 0.2, "The centers stand elsewhere, and serve their crowds less well"),
-        (0.02, 0.9, 0.1, "The centers stand elsewhere, and serve their crowds just as well"),
+        (0.3, 0.9, 0.2, "The centers land elsewhere, and serve their crowds less well"),
+        (0.02, 0.9, 0.1, "The centers land elsewhere, and serve their crowds just as well"),
         (0.02, 0.05, 0.8, "Lucky noise"),  # luck: the median of such runs would miss
         (0.02, 0.05, 0.1, "Four centers land where they should"),
         (0.02, 0.05, None, "Four centers land where they should"),

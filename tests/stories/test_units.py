@@ -23,7 +23,7 @@ ENOUGH = {"dpm": {"epsilon": 8.0}, "nd_laplace": {"epsilon": 0.5}}
 
 
 def parts(value, seen):
-    """Yield every text and axis in what a story returns."""
+    """Yield every text and axis in a story's results."""
     if id(value) in seen:
         return
     seen.add(id(value))

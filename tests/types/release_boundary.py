@@ -1,4 +1,4 @@
-"""What the type checker must accept and refuse; read by tests/test_types.py, never run.
+"""Code that the type checker must accept or refuse; read by tests/test_types.py, never run.
 
 Each ignore is under `warn_unused_ignores`: the day the line becomes legal, the ignore is unused and the check fails.
 """
@@ -50,7 +50,7 @@ RNG = np.random.default_rng(0)
 
 
 def attack(release: Release) -> None:
-    """Take what an attack may see."""
+    """Accept the information that an attack may see."""
 
 
 def attack_centers(release: CentersRelease) -> None:
@@ -73,7 +73,7 @@ def the_attacks_accept(
     tree: ClassifierRelease,
     adversary: LocationAdversary,
 ) -> None:
-    """Pass each attack what it may see."""
+    """Pass each attack its allowed information."""
     center_fit_scores(centers, [[0.0]])
     nearer_scores(points, [0.0], [1.0])
     posterior(points, adversary)
@@ -121,7 +121,7 @@ def estimators_are_typed(records: Points, box: Box) -> None:
 
 
 def refused(step: Step, look_alike: LookAlike, result: Result[CentersRelease, LookAlike], centers: Centers) -> None:
-    """Pass what only the curator may see, or what nobody has vouched for."""
+    """Pass values that only the curator may see, or that nothing declares as public."""
     attack(step)  # type: ignore[arg-type]
     attack(look_alike)  # type: ignore[arg-type]
     attack(result)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ SOURCE = SimpleNamespace(key=("set",), people=("set",), uploaded=False, without_
 
 
 class FakeBackground:
-    """Finishes one more job whenever it is asked."""
+    """Finishes one more job at every request."""
 
     def __init__(self, *, fails_after=99):
         self.asked, self.fails_after = [], fails_after
@@ -33,7 +33,7 @@ class FakeBackground:
 
 @pytest.fixture
 def session(monkeypatch):
-    """Be one session that shows no line, and keep what the line would show."""
+    """Act as one session without a progress line, and keep the line's content."""
     state, lines, said = {}, [], []
     monkeypatch.setattr(asking, "st", SimpleNamespace(session_state=state, caption=said.append))
     monkeypatch.setattr(asking, "wait", lambda **told: lines.append(told))
@@ -95,7 +95,7 @@ def test_many_who_wait_look_in_turn_and_one_alone_as_often_as_ever(monkeypatch):
 @pytest.mark.parametrize("more", [False, True])
 def test_where_more_jobs_follow_from_answers_the_fragment_runs_again_though_all_are_there(session, monkeypatch, more):
     shared = use(monkeypatch, FakeBackground())
-    # The answers arrive while nobody looks.
+    # The answers arrive while no one looks.
     for _ in JOBS:
         shared.ask(SOURCE, JOBS, {})
     answers = asking.ask(SOURCE, JOBS, what="parts", key="one", more=more, secret=False, public=False)

@@ -28,7 +28,7 @@ IMPOSSIBLE = 1.0
 
 
 class Lossy(METHOD.run):
-    """A run with a loss, whatever the method's own is."""
+    """A run with a loss, regardless of the method's own loss."""
 
     def losses(self):
         return Measure(float(self.result.release.centers.sum()), ""), None

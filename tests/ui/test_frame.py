@@ -1,4 +1,4 @@
-"""Words beside every page's picture: the public reads the same for all records."""
+"""Text next to every page's picture: the public text is the same for all records."""
 
 import numpy as np
 import pytest

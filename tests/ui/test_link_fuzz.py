@@ -1,4 +1,4 @@
-"""Any link at all: each value of it is taken or named, nothing else changes, and nothing of it becomes markup."""
+"""Any link: each value is accepted or named, nothing else changes, and none of it becomes markup."""
 
 import re
 import unicodedata
@@ -40,7 +40,7 @@ whole = st.dictionaries(
 @examples(100, 10_000)
 @given(made=links())
 def test_a_bad_value_is_named_and_changes_nothing_else(link, made):
-    """Good values of a link are taken beside bad ones, each bad one is named once and gives way to the default."""
+    """Good values of a link are accepted next to bad values; bad values are named once and replaced by defaults."""
     link(**{knob.name: text for knob, _, text in made})
     for knob, value, _ in made:
         assert state.value(knob) == (knob.default if value is None else value), knob.name
@@ -59,7 +59,7 @@ def test_a_bad_value_is_named_and_changes_nothing_else(link, made):
 @examples(100, 10_000)
 @given(query=whole)
 def test_any_link_keeps_only_allowed_values(link, query):
-    """Whatever the names and texts: only allowed values are kept, and messages have no markup in them."""
+    """For any names and texts, only allowed values are kept, and messages have no markup in them."""
     link(**query)
     for knob in KNOBS:
         if knob.name in query:
@@ -90,5 +90,5 @@ def test_a_name_that_stands_twice_is_said_and_the_last_one_counts(link):
     link(noise_seed=["3", "4"], **{f"<b>{i}": ["1", "1", "1"] for i in range(50)})
     assert state.value(knob) == 4
     told = said()
-    assert told[0] == "The link has 'noise_seed' 2 times, but once is enough. The last one counts."
+    assert told[0] == "The link has 'noise_seed' 2 times. The last one counts."
     assert len(told) == state.MOST_REPEATED

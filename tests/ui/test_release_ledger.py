@@ -1,4 +1,4 @@
-"""A ledger is about people, whatever columns they have now; also changes by a browser, a settings file and a reader."""
+"""A ledger is about people, regardless of their columns; also changes by a browser, a settings file and a reader."""
 
 import itertools
 import json
@@ -31,7 +31,7 @@ def drawn(session, monkeypatch):  # noqa: ARG001 (an empty session)
 
 
 def watch(monkeypatch):
-    """Draw nothing; gather what the browser receives, and what the reader sees under each kind of element."""
+    """Draw nothing; gather the browser's messages and the reader's view of each kind of element."""
     told, seen = [], {"caption": [], "warning": [], "popover": [], "button": {}}
     monkeypatch.setattr(release_ledger, "_KEPT", lambda **given: told.append(given["data"]))
     monkeypatch.setattr(release_ledger, "_list", lambda *_, **__: None)
@@ -80,15 +80,15 @@ def test_a_release_counts_for_every_file_until_its_people_are_said_to_be_others(
     assert release_ledger.get_ledger(OTHER).entries == (FIRST,)
     assert not draw(drawn, OTHER, public=True), "only the curator answers"
     assert draw(drawn, OTHER).count("made of the same columns") == 1
-    assert drawn.button["No, other people"]["disabled"], "the same columns: it takes a second look"
-    drawn.button["No, other people"]["disabled"] = False
-    press(drawn, "No, other people")
+    assert drawn.button["No, different people"]["disabled"], "the same columns: it takes a second look"
+    drawn.button["No, different people"]["disabled"] = False
+    press(drawn, "No, different people")
     assert release_ledger.get_ledger(OTHER) == ReleaseLedger()
     assert release_ledger.get_ledger(HERE).entries == (FIRST,)
     assert release_ledger.SEPARATE in draw(drawn, OTHER)
     for none in (release_ledger.NOTHING, release_ledger.UNHEARD):
         assert none not in draw(drawn, OTHER)
-    press(drawn, "Count them here, too")
+    press(drawn, "Also count them here")
     assert release_ledger.get_ledger(OTHER).entries == (FIRST,)
     assert release_ledger.SAME in draw(drawn, OTHER), "the question is open again"
     press(drawn, "Yes, add up")
@@ -147,7 +147,7 @@ def test_settings_go_on_with_every_file_and_can_be_taken_off(drawn):
     release_ledger.take_imported(release_ledger.get_ledger(OTHER))
     assert state.take_problems() == [], "settings of the same session add nothing"
     draw(drawn, OTHER)
-    press(drawn, "No, other people")
+    press(drawn, "No, different people")
     assert release_ledger.get_ledger(OTHER).entries == (SECOND,)
     assert release_ledger.get_ledger(HERE).total_basic().epsilon == 0.75, "an answer is about one file's people"
 
@@ -238,8 +238,8 @@ def test_settings_with_a_ledger_that_cannot_be_are_refused(releases):
             (FIRST, entry(0.25, 1e-5, Adjacency.REPLACE, number=3)),
             "ε = 1.25, δ = 10 in a million in all for one record replaced",
         ),
-        ((entry(1.0, proved=False),), "nothing is proved of 1"),
-        ((FIRST, entry(1.0, proved=False, number=3)), "ε = 0.5 in all, nothing is proved of 1"),
+        ((entry(1.0, proved=False),), "nothing is proved about 1"),
+        ((FIRST, entry(1.0, proved=False, number=3)), "ε = 0.5 in all, nothing is proved about 1"),
     ],
 )
 def test_what_is_spent_is_said_with_what_nothing_is_proved_of(entries, words):

@@ -183,7 +183,7 @@ def test_looking_at_own_records_draws_no_secret_noise(run, monkeypatch, given):
     monkeypatch.setattr(runs, "SecretGenerator", lambda: pytest.fail("a view made a release"))
     for options in ({}, {"epsilon": 2.0}, {"n_clusters": 4}):
         assert runs.TEACHING in run(given, **options).result.guarantee.caveats
-    with pytest.raises(ValueError, match="Secret noise was asked for a picture of own records"):
+    with pytest.raises(ValueError, match="A picture of your own records cannot have secret noise"):
         run(given, noise=SECRET)
 
 

@@ -1,4 +1,4 @@
-"""Whatever a reader does, the total on screen is never less than the releases about these people, unless forgotten."""
+"""The total on screen never falls below the releases about these people, unless they are forgotten."""
 
 import itertools
 import math
@@ -25,7 +25,7 @@ epsilons = some.sampled_from([0.25, 0.5, 1.0])
 
 
 class SamePeople(RuleBasedStateMachine):
-    """Two tabs of one browser, which hold sessions of their own; the reader answers truthfully."""
+    """Two tabs of one browser, each with its own session; the reader answers truthfully."""
 
     def __init__(self):
         super().__init__()
@@ -112,17 +112,17 @@ class SamePeople(RuleBasedStateMachine):
     @rule()
     def answer(self):
         self.see()
-        if "No, other people" in self.drawn.button:
+        if "No, different people" in self.drawn.button:
             asked = release_ledger._session().unanswered(self.here).entries
             same = any(self.released.get(each.id, ("",))[0] == self.people for each in asked)
-            press(self.drawn, "Yes, add up" if same else "No, other people")
+            press(self.drawn, "Yes, add up" if same else "No, different people")
 
     @precondition(lambda self: self.here)
     @rule()
     def count_them_all(self):
         self.see()
-        if "Count them here, too" in self.drawn.button:
-            press(self.drawn, "Count them here, too")
+        if "Also count them here" in self.drawn.button:
+            press(self.drawn, "Also count them here")
 
     @precondition(lambda self: self.here)
     @rule()

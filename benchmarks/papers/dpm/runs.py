@@ -160,7 +160,7 @@ def configure(method: str, records: SetDraw, n_clusters: int, epsilon: float) ->
 
 
 def quality(method: str, epsilon: float, records: SetDraw, centers: Centers, reference: Reference) -> Quality:
-    """Measure centers (k, d) on the records as they are, also those outside the box."""
+    """Measure centers (k, d) on the unclipped records, including those outside the box."""
     from sklearn.metrics import adjusted_rand_score  # slow to load
 
     labels = assign(records.points, centers)

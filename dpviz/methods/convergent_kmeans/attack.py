@@ -32,7 +32,7 @@ PICK = "attacked-record"
 NEAR = 0.1
 EXACT_STOPS = (
     Frame("1: what the attacker has", "All records but one, and so the centers without it."),
-    Frame("2: what is disclosed", "Exact centers and counts of all records. One center is a little off."),
+    Frame("2: what is disclosed", "Exact centers and counts of all records. One center differs slightly."),
     Frame("3: subtract", "That center's move, times its count, leads to the record."),
 )
 
@@ -97,7 +97,7 @@ def attack_exact(points: Points, box: Box, question: AttackQuestion) -> ExactKno
 
 
 def attack_runs(points: Points, box: Box, question: AttackQuestion, seed: int, first: int, count: int) -> Guesses:
-    """Attack `count` runs with noise of their own. The mode of the question's parameters determines the release."""
+    """Attack `count` runs, each with its own noise. The mode of the question's parameters determines the release."""
     params, record = question.params, question.record
     unit = unit_records(points, box)
     others, d = np.delete(unit, record, axis=0), box.d
@@ -119,7 +119,7 @@ def attack_runs(points: Points, box: Box, question: AttackQuestion, seed: int, f
 def guess_noisy(release: ZonesRelease, epsilon: float, others: Points) -> FloatArray:
     """Return the guess (d,) from repaired mode's release, which spends `epsilon` in each iteration, and the others.
 
-    Counts and sums are read off the release; means that were clipped, or left out, do not tell them.
+    Counts and sums are read from the release; means that were clipped or left out do not reveal them.
     """
     assert release.zone_means is not None
     assert release.noisy_counts_by_iteration is not None
@@ -195,7 +195,7 @@ def exact_scene(knowledge: ExactKnowledge, unit: Points, words: Words, view: Vie
 
 
 def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record: int, title: str) -> Scene:
-    """Return the attack on run after run: guesses, or the line on which the record must lie. Curator only."""
+    """Return the attack on one run after another: guesses, or the line that must contain the record. Curator only."""
     places, n_runs = guesses.guesses, len(guesses.guesses)
     # One frame per run.
     stage = Stage(project(view, words, unit), Clock(n_runs - 2, ("run",)))
@@ -215,7 +215,7 @@ def runs_scene(guesses: Guesses, unit: Points, words: Words, view: View, record:
             stage.marks("attacker's guess", WRONG, each, places[:, None], symbol="cross", size=13.0, isolate=False),
         ]
     layers.append(_true(stage, guesses.nonprivate_record))
-    frames = tuple(Frame(f"Run {run + 1} of {n_runs}", "Same records, other noise.") for run in range(n_runs))
+    frames = tuple(Frame(f"Run {run + 1} of {n_runs}", "Same records, different noise.") for run in range(n_runs))
     return _scene(stage, words, tuple(layers), frames, 0, title, pace=PACE_MS)
 
 
@@ -229,20 +229,20 @@ def exact_words(knowledge: ExactKnowledge, words: Words, n: int) -> str:
     axis = int((off / box.widths).argmax())
     length = f"{ceiled(float(off[axis]))} {words.own_units[axis]}".strip()
     return (
-        f"Exact centers and counts give the record away to whoever has the other {n - 1:,}: right to {digits}, "
+        f"Exact centers and counts reveal the record to anyone who has the other {n - 1:,}: right to {digits}, "
         f"off by {length} at most. The guess is exact."
     )
 
 
 def noisy_words(guesses: Guesses, epsilon: float) -> str:
-    """Describe the error of the guesses, beside a guess without any release."""
+    """Describe the error of the guesses, compared with a guess without any release."""
     errors = guesses.nonprivate_errors
     blind = float(np.linalg.norm(guesses.nonprivate_record - 0.5))
     near = int((errors <= NEAR).sum())
     return (
         f"With noise for ε = {number(epsilon)} in all, the guess is off by {number(float(np.median(errors)))} box "
-        f"widths (median of {len(errors)} runs), and by {number(NEAR)} or less in {near} of them. The middle of the "
-        f"box, a guess that looks at nothing, is off by {number(blind)}."
+        f"widths (median of {len(errors)} runs), and by {number(NEAR)} or less in {near} of them. A guess without "
+        f"data, the middle of the box, is off by {number(blind)}."
     )
 
 
@@ -258,28 +258,28 @@ def published_words(guesses: Guesses, words: Words) -> str:
     on_line = ""
     if words.box.d > 1:
         on_line = (
-            f"In {int(known.sum())} of {len(known)} runs the published centers leave the record on one line, "
-            f"{number(float(np.median(lengths)))} box widths long, and it is there to within {ceiled(worst)}. "
+            f"In {int(known.sum())} of {len(known)} runs the published centers narrow the record down to one line, "
+            f"{number(float(np.median(lengths)))} box widths long; the record is on it to within {ceiled(worst)}. "
         )
     guessed = np.isfinite(guesses.nonprivate_errors)
     if not guessed.any():
         return f"{on_line}Noise on the counts never hides the ratios of a center's coordinates."
     middle = float(np.median(guesses.nonprivate_errors[guessed]))
     return (
-        f"{on_line}The zones that are published on the way say where: the guess is off by {number(middle)} box widths "
-        f"in the middle of {int(guessed.sum())} runs."
+        f"{on_line}The zones published on the way narrow it down further: the guess is off by {number(middle)} box "
+        f"widths in the middle of {int(guessed.sum())} runs."
     )
 
 
 def error_figure(guesses: Guesses) -> Figure:
-    """Write the error of a guess, beside the error of a blind guess."""
+    """Write the error of a guess next to the error of a blind guess."""
     blind = float(np.linalg.norm(guesses.nonprivate_record - 0.5))
     name = "Middle of the box"
     return Figure("error of the guess", "box widths", "the guess is off by more than", mark=blind, mark_name=name)
 
 
 def digits_of(guess: FloatArray, record: FloatArray, words: Words) -> list[dict[str, str]]:
-    """Return a row for each feature: the true value, the guess, and how far it is off, in its own unit, all digits."""
+    """Return a row for each feature: the true value, the guess, and its error, in its own unit, with all digits."""
     true, guessed = words.ends.from_unit(record), words.ends.from_unit(guess)
     units = [f" ({unit})" if unit else "" for unit in words.own_units]
     return [

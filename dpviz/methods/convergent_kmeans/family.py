@@ -1,6 +1,6 @@
 """The k-means family's baselines as pictures: Lloyd's own run, Lloyd with noise, and EUGkM.
 
-Each kind of release has a class, and `RUNS` says which method has which. GUPT, PrivGene and FastLloyd have the default
+Each kind of release has a class, and `RUNS` assigns one to each method. GUPT, PrivGene and FastLloyd have the default
 picture of released centers.
 """
 
@@ -67,7 +67,7 @@ TERMS = (
 
 
 def no_budget(_: float) -> str:
-    """Say that epsilon changes nothing if there is no privacy."""
+    """Explain that epsilon changes nothing without privacy."""
     return "Lloyd has no budget: ε changes nothing here."
 
 
@@ -110,7 +110,7 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         )
 
     def alt(self) -> str:
-        """Describe the picture from public parameters and the release alone."""
+        """Describe the picture, from public parameters and the release alone."""
         return (
             f"{self.words.title}: {self.params.n_clusters} cluster centers over "
             f"{counted(len(self.release.path), 'iteration')} of Lloyd's algorithm with noise. "
@@ -143,7 +143,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
 
     @property
     def lede(self) -> str:
-        """The purpose of the run, and what its points are. Public."""
+        """The purpose of the run, and the meaning of its points. Public."""
         return f"{self.points_are} The centers are exact: **nothing** may be published."
 
     def finding(self) -> Sentence:
@@ -155,7 +155,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:
         """Return the text of the stops, in public words."""
-        end = "The true averages are the result: nothing of it is private."
+        end = "The true averages are the result: none of it is private."
         return _start_words(self.release), EXACT_PHASES, end
 
     def step_layers(self, stage: Stage) -> tuple[Sequence[Layer], Sequence[Layer]]:
@@ -175,7 +175,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
     def own_facts(self) -> tuple[Fact, ...]:
         """Return the number of iterations. Curator only, because it is exact."""
         converged = self.steps[-1].outcome == "converged"
-        why = "Until no record changes its cluster." if converged else "Stopped at the most allowed."
+        why = "Until no record changes its cluster." if converged else "Stopped at the limit."
         return (Fact("Iterations", str(len(self.release.path)), why),)
 
     def risk(self) -> tuple[Fact, ...]:
@@ -189,7 +189,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
 
     def public_caption(self) -> str:
         """Return the caption for the public."""
-        return "Nothing of this run is private: the public sees the box and a public start, and nothing else."
+        return "Nothing in this run is private: the public sees only the box and a public start."
 
 
 def _start_words(release: LloydFamilyRelease) -> str:
@@ -291,7 +291,7 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
         )
 
     def alt(self) -> str:
-        """Describe the picture from public parameters and the release alone."""
+        """Describe the picture, from public parameters and the release alone."""
         return (
             f"{self.words.title}: {self.params.n_clusters} cluster centers on a grid of "
             f"{len(self.release.noisy_cell_counts)} noisy counts. Released centers at {self.places}."

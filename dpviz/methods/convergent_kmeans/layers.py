@@ -59,7 +59,7 @@ class ZoneMeans(Confidential):
 
     @classmethod
     def from_run(cls, release: ZonesRelease, steps: tuple[ZoneStep, ...]) -> "ZoneMeans":
-        """Return those of the release if it has them, else those of the steps."""
+        """Return the release's means if it has any, otherwise the means of the steps."""
         means, counts = release.zone_means, release.noisy_counts_by_iteration
         if means is not None and counts is not None and release.controllers is not None and release.lam is not None:
             return cls(means, release.controllers, release.lam, counts, released=True)
@@ -187,10 +187,10 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
 
 
 def error_layers(of_sums: FloatArray, of_counts: FloatArray, path: FloatArray, stage: Stage) -> list[Layer]:
-    """Draw the root mean square error of centers `path` (T, k, d): for the world around the last ones alone.
+    """Draw the root mean square error of centers `path` (T, k, d): for the public, only around the last centers.
 
-    `of_sums` and `of_counts` (T, k) are the scales of the noise over the noisy counts. To first order the counts' noise
-    moves a center along its way from the middle. The counts before the last ones are not part of the release.
+    `of_sums` and `of_counts` (T, k) are the scales of the noise over the noisy counts. To first order, the counts'
+    noise moves a center along the line from the middle. The counts before the last ones are not part of the release.
     """
     clock, plane = stage.clock, stage.projection
     away = np.linalg.norm(plane(path) - plane(np.full(plane.d, BOX_MIDDLE)), axis=2)
@@ -230,8 +230,8 @@ def grid_layers(release: GridRelease, nonprivate_counts: Counts, stage: Stage) -
 def shaded(counts: Counts, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return a picture's rows, from the low end up: `counts` (m,) by the size of their cells, pixel by pixel.
 
-    Cells lie between `low` and `high` (m, 1 or 2) in the drawn axes; those of one place are summed. Equal cells are
-    pixels themselves.
+    Cells lie between `low` and `high` (m, 1 or 2) in the drawn axes; cells at the same place are summed. Cells of
+    equal size are drawn as pixels.
     """
     # Number of cells along each axis, 0 if they are unequal.
     n_cells = []

@@ -1,4 +1,4 @@
-"""Convergent k-means and its family: move ε, and watch zones, centers and cost move, beside every other method."""
+"""Convergent k-means and its family: move ε, and watch zones, centers and cost move, next to all other methods."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -37,8 +37,8 @@ STARTED = ("repaired", "published", "both", "lloyd", "blum", "dwork", "dplloyd",
 # Knobs that methods share.
 COMMON = ("n_clusters", "epsilon", "start")
 PAPER_RANGE = (
-    (0.1, "paper's least", "The least ε per step of the paper's experiments."),
-    (1.0, "paper's most", "The largest ε per step of the paper's experiments."),
+    (0.1, "paper's least", "The lowest ε per step in the paper's experiments."),
+    (1.0, "paper's most", "The highest ε per step in the paper's experiments."),
 )
 MODE = Knob(
     "mode",
@@ -68,7 +68,7 @@ RULES: dict[str, tuple[str, str, str, int]] = {
     "dplloyd": ("n_iterations", "Iterations T (0: the rule)", "The paper's rule follows the number of records.", 30),
     "fastlloyd": ("n_iterations", "Iterations T (0: the rule)", "The rule follows the number of records.", 30),
     "gupt": ("n_blocks", "Blocks (0: the rule)", "The paper's rule: the number of records to the power of 0.4.", 500),
-    "privgene": ("n_rounds", "Rounds r (0: the rule)", "The rule is ours and follows the number of records.", 50),
+    "privgene": ("n_rounds", "Rounds r (0: the rule)", "dpviz's rule follows the number of records.", 50),
     "eugkm": (
         "cells_per_axis",
         "Cells along each axis (0: the rule)",
@@ -83,10 +83,10 @@ BATCH = 10
 ATTACKS = {"noisy": 50, "published": 20}
 # Largest number of features in the table of digits.
 MOST_FEATURES = 8
-# Attacked releases that no proved mode makes. The limit beside the slider is on the same screen.
+# Attacked releases that no proved mode makes. The limit next to the slider is on the same screen.
 NO_LIMIT = {
     "exact": "No limit holds for this attack: exact centers and counts have no noise.",
-    "published": "No limit holds for this attack: nothing is proved of what the paper publishes.",
+    "published": "No limit holds for this attack: nothing is proved about what the paper publishes.",
 }
 RECORD = replace(two_worlds.RECORD, label="Record under attack", help="Its row. Or click one.")
 ATTACKED = Knob(
@@ -98,7 +98,7 @@ ATTACKED = Knob(
     choices=(("exact", "Exact"), ("noisy", "Noisy (repaired)"), ("published", "As published")),
 )
 TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
-NO_ATTACK = "The attack is shown on an exact record: the curator sees it, you do not."
+NO_ATTACK = "The attack is shown on an exact record, which only the curator sees."
 
 
 def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
@@ -151,7 +151,7 @@ class ConvergentKMeansPage(MethodPage):
         self.orientation = value(KNOBS["orientation"])
         value = controls.control if self.mode in STARTED else state.value
         self.values["start"] = value(KNOBS["start"])
-        # Values of the chosen baseline alone. Read here: runs ahead of the page have no session.
+        # Values of the chosen baseline only. Read here: runs ahead of the page have no session.
         rule, *_ = RULES.get(self.mode, ("",))
         self.own_values = {field: controls.control(knob) for field, knob in own_knobs(self.mode)}
         if self.own_values.get(rule) == 0:
@@ -296,9 +296,9 @@ class ConvergentKMeansPage(MethodPage):
             return
         n = frame.source.dataset.n
         if n < 2:
-            st.info("An attacker who has all other records needs two records at least.")
+            st.info("An attacker who has all other records needs at least two records.")
             return
-        st.caption("Curator view: not a release. It uses one exact record and runs that nobody has paid for.")
+        st.caption("Curator view: not a release. It uses one exact record, and runs that no budget pays for.")
         left, right = st.columns([3, 1], vertical_alignment="bottom")
         with left:
             attacked = str(controls.control(ATTACKED))
@@ -332,7 +332,7 @@ class ConvergentKMeansPage(MethodPage):
             self._draw_attack(answers.found, question.params, record, attacked)
 
     def _draw_attack(self, found: Sequence[Any], params: Params, record: int, attacked: str) -> None:
-        """Draw an attack's result in words, as a picture and in digits; a click attacks another record."""
+        """Draw an attack's result as text, as a picture and as digits; a click attacks another record."""
         words, dataset = words_of(self.frame.source), self.frame.source.dataset
         unit = unit_records(dataset.points, dataset.box)
         if attacked == "exact":
@@ -352,7 +352,9 @@ class ConvergentKMeansPage(MethodPage):
             usual = outcomes.usual_threshold(errors, figure)
             chart = outcomes.dot_chart(errors, figure, usual)
             live(chart, key="attack-dots", height=DOTS_HEIGHT, follow="attack")
-            st.caption(f"{outcomes.words(errors, figure, usual)} One attacker: the guarantee limits every one.")
+            st.caption(
+                f"{outcomes.words(errors, figure, usual)} This is one attacker; the guarantee limits every attacker."
+            )
         else:
             rows = attack.digits_of(guess, known.nonprivate_record, words)
             safe_table(pd.DataFrame(rows[:MOST_FEATURES]), hide_index=True)

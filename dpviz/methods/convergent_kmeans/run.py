@@ -1,4 +1,4 @@
-"""Runs of the k-means family, and one of convergent k-means: assign, mean, zone, sample, again and again."""
+"""Runs of the k-means family and of convergent k-means: assign, mean, zone, sample, repeated."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -46,18 +46,21 @@ TERMS = (
     *meant("convergent zone"),
     (
         "Controller",
-        "Says in which direction the next center goes: a point of that ball's border, or Lloyd's next mean (future).",
+        "Sets the direction of the next center: a point on that ball's border, or Lloyd's next mean (future).",
     ),
     *meant("sampling zone"),
     ("Noisy mean", "The true average with noise on its count and its sum. It is released."),
     ("Draw", "The random step from the mean into the zone. Shading shows where it is likely to end."),
     (
         "Clamped noise",
-        "What the paper rejects: Laplace noise put back on the convergent zone's border, where draws then pile up. "
+        "The paper rejects this: Laplace noise put back on the convergent zone's border, where draws then pile up. "
         "Switch it on among the layers.",
     ),
-    ("Repaired", "The zones stand on noisy means. Everything blue then follows from noise that pays for itself."),
-    ("As published", "The zones stand on exact means. The paper's claim for that is not established."),
+    (
+        "Repaired",
+        "The zones are computed from noisy means. Everything blue follows from noise that the budget pays for.",
+    ),
+    ("As published", "The zones are computed from exact means. The paper's claim about them is not established."),
 )
 DETAILS = {
     "assign": "Every person joins the nearest center.",
@@ -65,16 +68,16 @@ DETAILS = {
     "zone": "Noise moves the mean. Noisy mean and sampling zone are released.",
     "sample": "The next center is drawn inside the zone.",
 }
-PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a zone that stands on the true average."}
-SEEDS = "Noisy counts of a coarse grid say where the centers start."
+PUBLISHED_DETAILS = {**DETAILS, "zone": "The paper releases a zone computed from the true average."}
+SEEDS = "Noisy counts on a coarse grid decide where the centers start."
 PACKED = "Spread over the box without looking at anyone."
 RELEASE_DETAILS = {
     "repaired": "The last noisy means and counts are released.",
     "published": "True sums over noisy counts: each red ray hits a true sum exactly.",
 }
 
-# The headlines beside the picture: the curator's, then everyone's. They start as those of all methods that release
-# centers. An entry added after them replaces a headline of k-means alone.
+# Headlines next to the picture: the curator's, then everyone's. The first entries are shared by all methods that
+# release centers. An entry added after them replaces a headline for k-means only.
 HEADLINES: Mapping[Placement, Headline] = MappingProxyType({**CentersRun.headlines})
 PUBLIC_HEADLINES: Mapping[Blur, Headline] = MappingProxyType({**CentersRun.public_headlines})
 COLORS = "Colors are clusters. Gray is secret, blue released, orange noise, green public."
@@ -84,13 +87,13 @@ MORE_FEATURES = "Zones are balls in all of them, drawn with their true radius."
 
 
 def variation(epsilon: float) -> str:
-    """Say how little epsilon moves in published mode: q varies by at most 1.21 in a zone, the exponent by a quarter."""
+    """Explain the small effect of epsilon in published mode: q varies by 1.21 in a zone, the exponent by 1/4 of it."""
     fold = ceiled(math.exp(ZONE_EXPONENT * epsilon))
-    return f"The data place the zones, not ε. Within one, ε changes the density at most {fold}-fold."
+    return f"The data, not ε, place the zones. Within a zone, ε changes the density at most {fold}-fold."
 
 
 def count_noise(epsilon: float) -> str:
-    """Say how much epsilon_0 changes a count."""
+    """State the effect of epsilon_0 on a count."""
     return f"Each final count is off by about {number(1.0 / epsilon)} records."
 
 
@@ -104,7 +107,7 @@ IS_co = TypeVar("IS_co", bound=LloydStep | ZoneStep, covariant=True)
 
 
 class FamilyRun(CentersRun[I_co, IS_co]):
-    """One run that moves its centers from a start, phase by phase in each iteration, beside Lloyd's run.
+    """One run that moves its centers from a start, phase by phase in each iteration, next to Lloyd's run.
 
     The family's methods override the words of the stops and the facts, and the layers of a step.
     """
@@ -243,7 +246,7 @@ class FamilyRun(CentersRun[I_co, IS_co]):
 
 
 class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
-    """One run of convergent k-means: zones, draws in them, and the released centers; Lloyd's run beside it."""
+    """One run of convergent k-means: zones, draws in them, and the released centers; Lloyd's run for comparison."""
 
     params: Params
     terms = TERMS
@@ -272,7 +275,7 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
             "planned": "The number is fixed before the first iteration.",
             "converged": "Assignments repeat.",
             "still": "No center moves farther than the tolerance.",
-            "max_iterations": "Stopped at the most allowed: it has not converged.",
+            "max_iterations": "Stopped at the limit: it has not converged.",
         }["planned" if self.repaired else self.steps[-1].outcome]
         if future:
             why_stopped += " A round of the future orientation is two Lloyd steps."

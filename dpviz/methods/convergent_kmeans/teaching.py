@@ -54,7 +54,7 @@ def records() -> Dataset:
 
 
 def nonprivate_cost_ratios(params: Params) -> FloatArray:
-    """Return the cost (N_RUNS,) of runs over that of Lloyd's algorithm from the same start."""
+    """Return the cost (N_RUNS,) of runs divided by the cost of Lloyd's algorithm from the same start."""
     data = records()
     unit = data.box.to_unit(data.box.clip(data.points))
     runs = [algorithm.fit(data.points, data.box, params, rng=np.random.default_rng(seed)) for seed in range(N_RUNS)]
@@ -81,7 +81,7 @@ ROUNDS = Knob(
 
 @cache
 def nonprivate_cost_of(rounds: int) -> float:
-    """Return the middle cost of runs of so many rounds, over that of k-means without noise."""
+    """Return the median cost of runs with this many rounds, divided by the cost of k-means without noise."""
     params = Params(epsilon=EPSILON, n_iterations=rounds, start_seed=START_SEED)
     return float(np.median(nonprivate_cost_ratios(params)))
 
@@ -95,8 +95,9 @@ def more_rounds() -> Answer:
 def rounds_words(rounds: str) -> str:
     """Describe the cost of this many rounds, in the middle of many runs."""
     return (
-        f"Rounds: {rounds}. In a typical run of {N_RUNS}, centers cost **{number(nonprivate_cost_of(int(rounds)))}** "
-        "times what they cost without noise. Cost adds up how far people are from their center, squared."
+        f"Rounds: {rounds}. In a typical run out of {N_RUNS}, centers cost "
+        f"**{number(nonprivate_cost_of(int(rounds)))}** times as much as without noise. The cost adds up people's "
+        "squared distances to their centers."
     )
 
 
@@ -104,16 +105,14 @@ CHAPTER = RunChapter(
     "noise",
     "k-means with noise",
     f"{N:,} people, {K} clusters. Every round of private k-means publishes noisy averages, and all rounds share one "
-    f"ε: {EPSILON:g} for {FEW} rounds at first. The orange lines are noise; blue are the centers "
-    "that everyone sees.",
+    f"ε: {EPSILON:g} for {FEW} rounds at first. Orange lines are noise; everyone sees the blue centers.",
     Question(
         f"Without noise, more rounds never hurt. What do {MANY} rounds do at the same ε?",
         ranges("Better centers", "The same, within 5 %", "Worse centers", at=(0.95, 1.05)),
         more_rounds,
-        f"Worse: in a typical run, people are much farther from their center: **{{measured}}** times the cost without "
-        f"noise, against {{few}} with {FEW} rounds. "
-        f"Each of {MANY} rounds gets a {MANY}th of ε, so that every look at people is {MANY // FEW} times as noisy as "
-        f"with {FEW}.",
+        f"Worse: in a typical run, people are much farther from their center, at **{{measured}}** times the cost "
+        f"without noise, compared with {{few}} for {FEW} rounds. Each of {MANY} rounds gets a {MANY}th of ε, so every "
+        f"look at people is {MANY // FEW} times as noisy.",
     ),
     ROUNDS,
     records,
@@ -136,7 +135,7 @@ CHAPTER = RunChapter(
         "noise_seed": "112",
     },
     caption=rounds_words,
-    leads="Its page, by a rule for rounds",
+    leads="Its page, where a rule sets the rounds",
 )
 
 
@@ -155,17 +154,17 @@ def digits() -> Answer:
 
 WORDS = SYMBOLS | {
     r"T,\ d": "number of iterations, number of features",
-    r"\varepsilon_t": "what one iteration spends",
+    r"\varepsilon_t": "the budget that one iteration spends",
     r"\varepsilon_c,\ \varepsilon_s": "its parts for the counts, and for the sums along one axis",
     r"c_1,\ c_2": "a center's coordinates; the sums are over the records of its cluster",
-    r"r,\ S,\ X,\ \lambda": "of the first cluster in the last iteration: the zone's radius, mean and controller, and "
-    "how far the zone's middle lies between these two; the box is 1 wide",
+    r"r,\ S,\ X,\ \lambda": "for the first cluster in the last iteration: the zone's radius, mean and controller, "
+    "and how far the zone's center lies between the last two; the box is 1 wide",
 }
 
 FAMILY_WORDS = {
     "m": "coordinates that one record moves",
-    r"\Delta_2": "the most that one record moves numbers by, as the length of all their moves together",
-    r"\mu": "what (ε, δ) leaves a step with Gaussian noise: sensitivity over noise",
+    r"\Delta_2": "how far one record can move the numbers, as the length of all moves together",
+    r"\mu": "what (ε, δ) allows a step with Gaussian noise: sensitivity divided by noise",
 }
 
 
@@ -272,7 +271,7 @@ def _published(it: Known, release: ZonesRelease) -> tuple[Formula, ...]:
 READING = Reading.from_file("convergent_kmeans", formulas, words, KAIROUZ)
 
 
-# Two worlds: zones and rays beside the centers.
+# Two worlds: zones and rays next to the centers.
 
 
 def statistics_of(release: ZonesRelease, spots: Points, box: Box) -> FloatArray:

@@ -37,7 +37,7 @@ METHOD = Method(
     audit=AuditPlan(settings={"n_levels": 1}, gaps=True, borders=({},)),
     thumbnail=Thumbnail(
         question="Where is nobody? Cut there.",
-        alt="Records in a box that blue lines cut in parts where it is empty, level by level.",
+        alt="Records in a box that blue lines cut into parts where it is empty, level by level.",
         made=lambda: (load("blobs", n=1500, seed=0), {}),
         seed=3,
         frames=(0, 2, 3, 5, -1),

@@ -1,4 +1,4 @@
-"""Charts beside DPM's picture: the split tree, strips of scores, many runs, and quality beside k-means."""
+"""Charts next to DPM's picture: the split tree, strips of scores, many runs, and quality compared with k-means."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class ManyCuts:
 
     @classmethod
     def joined(cls, parts: Sequence[ManyCuts]) -> ManyCuts:
-        """Put runs together."""
+        """Combine runs."""
         firsts = np.cumsum([0, *(len(part.n_clusters) for part in parts)])
         runs = np.concatenate([part.runs + first for part, first in zip(parts, firsts, strict=False)])
         names = ("n_clusters", "axes", "positions", "low", "high")
@@ -266,7 +266,7 @@ def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
     cuts = np.where(cells.applied[:, None, None], cells.drawn(plane), np.nan)
     square = np.array([[[0.0, 0.0, 1.0, 1.0]]])
     hidden = words.box.d - len(plane.features)
-    more = f" Cuts along the other {hidden} features are not here." if hidden else ""
+    more = f" Cuts along the other {hidden} features are not shown." if hidden else ""
     n_runs = len(many.n_clusters)
     layers = (
         Layer.from_arrays("Cuts of all runs", Kind.GRID, SECRET_NOISE, {"rect": square, "value": value}),
@@ -274,7 +274,7 @@ def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
     )
     return Scene(
         title="Where the runs cut",
-        alt=f"Heat map of the places where {n_runs} runs with other noise cut the box.",
+        alt=f"Heat map of the places where {n_runs} runs with different noise cut the box.",
         caption=f"The stronger the shade, the more of {n_runs} runs cut there: shades are square roots.{more}",
         x=plane.projection.x,
         y=plane.projection.y,
@@ -286,7 +286,7 @@ def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
 
 
 def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
-    """Return the numbers of clusters that the runs found, beside those of the shown run and the known classes."""
+    """Return the numbers of clusters that the runs found, next to those of the shown run and the classes."""
     ks, counts = np.unique(many.n_clusters, return_counts=True)
     known = [] if classes is None or not len(classes) else [len(np.unique(classes))]
     every = [*ks, k_shown, *known]
@@ -310,7 +310,7 @@ def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
     return Plot(
         title="Clusters found",
         alt=f"Bar chart of the number of clusters that {len(many.n_clusters)} runs found.",
-        caption="Runs with the same knobs and other noise.",
+        caption="Runs with the same knobs and different noise.",
         x=Axis("clusters", view=(float(min(every)) - 0.8, float(max(every)) + 0.8), whole=True),
         y=Axis("runs", view=(0.0, 1.12 * top), whole=True),
         axes_public=False,
@@ -323,10 +323,11 @@ STARTS = 5
 # Largest number of records for the silhouette.
 SAMPLE = 2_000
 EXPLAINED = (
-    "k-means: scikit-learn's best of 5 starts, without privacy and with DPM's number of clusters. Cost: over that of "
-    "k-means, the lesser of these starts' and the picture's. Silhouette: 1 compact and apart, below 0 mixed up; of "
-    "2,000 records at most. Index and accuracy: against the known classes; more clusters never lower the accuracy. "
-    "Distance: of each center to the nearest one of k-means, in parts of the box's diagonal, and the other way around."
+    "k-means: scikit-learn's best of 5 starts, without privacy and with DPM's number of clusters. Cost: divided by "
+    "the k-means cost, the lower of these starts' and the picture's. Silhouette: 1 is compact and separate, below 0 "
+    "is mixed; it uses at most 2,000 records. Index and accuracy: agreement with the known classes; more clusters "
+    "never lower the accuracy. Distance: from each center to the nearest k-means center, as a share of the box's "
+    "diagonal, and the other way around."
 )
 
 

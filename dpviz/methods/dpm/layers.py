@@ -20,7 +20,7 @@ PHASES = ("score", "choose", "count")
 MOST_WEIGHED = 4_000_000
 # Name of layers whose mark i is node i.
 PICK = "node"
-# Box widths. A wider ellipse of a turned picture says only "anywhere".
+# Box widths. In a turned picture, a wider ellipse would only mean "anywhere".
 WIDEST = 0.5
 # Drawn length of a refused cut, box widths.
 DASH = 0.045
@@ -53,7 +53,7 @@ SMOOTH = 3
 
 
 def clock_of(cells: Cells) -> Clock:
-    """Return the frames: the start, three a level, the release. How many levels there are is released."""
+    """Return the frames: the start, three a level, the release. The number of levels is released."""
     return Clock(cells.n_levels, PHASES)
 
 
@@ -72,7 +72,7 @@ def draw_layers(
 ) -> tuple[Layer, ...]:
     """Draw the records (n, d), every level of cuts and the release, from back to front.
 
-    `nonprivate_centers` (k, d), box units, are those of k-means. The node `chosen` gets an outline. Centers of a
+    `nonprivate_centers` (k, d), box units, are the k-means centers. The node `chosen` gets an outline. Centers of a
     `published` run may lie outside their cells.
     """
     stage = Stage(plane.projection, clock_of(subsets.cells))

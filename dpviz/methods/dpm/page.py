@@ -44,13 +44,19 @@ TAB = under(
 )
 
 HELP = {
-    "t": "Centreness where the outer part ends, above 2q. Higher: cuts off the middle lose less.",
+    "t": "Centreness where the outer part ends, above 2q. Higher: off-center cuts lose less.",
     "q": "Share of the records at either end where cuts are unwanted. Higher: small slices are cut off less often.",
     "emptiness_weight": "Higher: an empty place counts more, being in the middle less. Scores also get noisier.",
 }
 MOST_NODE = 4095
 LEVELS = Knob(
-    "n_levels", "int", 0, "Levels of cuts τ (0: the rule)", "More find smaller clusters, each with less budget.", 0, 10
+    "n_levels",
+    "int",
+    0,
+    "Levels of cuts τ (0: the rule)",
+    "More levels find smaller clusters, each with less budget.",
+    0,
+    10,
 )
 POWER = Knob(
     "delta_power",
@@ -66,7 +72,7 @@ PUBLIC_N = Knob(
     "bool",
     False,
     "The number of records is public",
-    "Then depth, shares and δ follow it without paying. The guarantee holds only if it is true.",
+    "Then depth, shares and δ follow from it at no cost. The guarantee holds only if the number is public.",
 )
 NODE = Knob("node", "int", 0, "Subset", "A node of the split tree. Click one there, or a cut.", 0, MOST_NODE)
 ALONG = Knob("along", "int", 0, "Along", "The feature whose candidates are shown.", 0, 50)
@@ -79,14 +85,14 @@ SHARE_WORDS = {
     "interval": ("Interval size", "How fine the grid of candidates is. A little is enough."),
     "counts": ("Counts", "Less noise on the counts of sides and gaps: fewer cuts refused or applied by chance."),
     "splits": ("Splits", "Makes the best cut likelier to be drawn."),
-    "averages": ("Averages", "Less noise on the centers, and on nothing else."),
+    "averages": ("Averages", "Less noise on the centers only."),
 }
 WHOSE_SHARES = Knob(
     "shares",
     "choice",
     "rule",
     "Shares of ε",
-    "The rule: as in the paper when published, else they follow the noisy number of records.",
+    "The rule: as in the paper in published mode, otherwise from the noisy number of records.",
     choices=(("rule", "The rule"), ("own", "Your own")),
 )
 SHARES = {
@@ -94,7 +100,7 @@ SHARES = {
     for name, (label, text) in SHARE_WORDS.items()
 }
 LOCKS = {
-    name: Knob(f"lock_{name}", "bool", False, f"Lock {label.lower()}", "It stays when another share is moved.")
+    name: Knob(f"lock_{name}", "bool", False, f"Lock {label.lower()}", "It stays the same when you move another share.")
     for name, (label, _) in SHARE_WORDS.items()
 }
 # Knobs of the parameters, in the order of the link.
@@ -163,7 +169,7 @@ class DPMPage(MethodPage):
 
     @state.fragment
     def inside(self) -> None:
-        """Draw the split tree, and beside it the chosen subset's numbers and strips."""
+        """Draw the split tree, and next to it the chosen subset's numbers and strips."""
         after_picture("wait-inside")
         run = self.run()
         if run is None:
@@ -188,11 +194,11 @@ class DPMPage(MethodPage):
             return
         split = run.split(run.node)
         if split is None:
-            st.caption("No cut was tried here, so that nothing was scored.")
+            st.caption("No cut was tried here, so nothing was scored.")
             return
         along = feature - 1 if feature else int(run.cells.axes[run.node])
         if along != run.cells.axes[run.node]:
-            st.caption(f"The cut was drawn along another feature: {state.plain(run.subsets.cut_place(run.node))}.")
+            st.caption(f"The cut was drawn along a different feature: {state.plain(run.subsets.cut_place(run.node))}.")
         for name, chart in strips(split, run.cells, run.words, along):
             live(chart, key=f"strip-{name}", height=STRIP_HEIGHT)
 
@@ -219,7 +225,7 @@ class DPMPage(MethodPage):
             st.caption("The first runs are on their way.")
 
     def draw_cuts(self, run: DPMRun, cuts: ManyCuts) -> None:
-        """Draw the cuts of many runs over the picture's features, and how often each of `run`'s comes again."""
+        """Draw the cuts of many runs over the picture's features, and how often each cut of `run` occurs again."""
         left, right = st.columns([3, 2], gap="medium")
         with left:
             live(charts.heat_chart(run.cells, run.words, cuts, self.view), key="heat", height=HEAT_HEIGHT)
@@ -239,10 +245,12 @@ class DPMPage(MethodPage):
             return
         safe_table(pd.DataFrame(rows), hide_index=True)
         near = f"{100 * charts.NEAR:g} % of the axis"
-        st.caption(f"Again: runs that cut along the same feature, within {near}, through the middle of the shown cut.")
+        st.caption(
+            f"Again: runs that cut along the same feature, at most {near} away, through the middle of the shown cut."
+        )
 
     def quality(self) -> None:
-        """Draw the measurements beside k-means with the same k, including the silhouette."""
+        """Draw the measurements next to k-means with the same k, including the silhouette."""
         if self.frame.public:
             st.info(PUBLIC_QUALITY)
         else:
@@ -264,7 +272,7 @@ class DPMPage(MethodPage):
 
 
 def look_into(chart: LiveState, key: str) -> None:
-    """Look into the node that was clicked, once for each click."""
+    """Open the clicked node, once for each click."""
     if chart.picked != PICK or chart.picked_mark is None or not clicked(chart, f"node-{key}"):
         return
     if chart.picked_mark != state.value(NODE):
@@ -278,7 +286,7 @@ def looked_into() -> tuple[int, int]:
 
 
 def rebalanced(shares: Mapping[str, float], changed: str, share: float, locked: Collection[str]) -> dict[str, float]:
-    """Return the shares after `changed` was set to `share`, or as near to it as the locks and LEAST allow.
+    """Return the shares after `changed` was set to `share`, or as close to it as the locks and LEAST allow.
 
     The other unlocked shares keep their ratios, as far as LEAST allows. All four add up to 1.
     """
@@ -348,7 +356,7 @@ def _moved_share(name: str, key: str) -> None:
     before = _values()
     after = rebalanced(before, name, float(state.take_choice(state.widget_key(SHARES[name].name), key)), locked)
     if set(before) <= {name, *locked}:
-        state.report("All other shares are locked, so that this one cannot move. Unlock one of them.")
+        state.report("All other shares are locked, so this one cannot move. Unlock one of them.")
     _keep(after)
 
 

@@ -50,24 +50,28 @@ TERMS = (
         "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: a refused cut.",
     ),
     *meant("epsilon", "delta", "box", "cut"),
-    ("Candidate", "A place where a cut is allowed: the middle of a split interval, all of one size on a feature."),
+    (
+        "Candidate",
+        "A place where a cut is allowed: the middle of a split interval. All intervals of a feature have "
+        "the same size.",
+    ),
     *meant("emptiness", "centreness"),
     ("Score", "Centreness, and emptiness times its weight. The better the score, the likelier the cut."),
     (
         "Chance of each cut",
-        "Orange ribbons on the edges of boxes: how the draw's chances are spread. Secret, as scores are exact. "
-        "Thin lines around them: draws of the noise that a choice adds, none of them this run's.",
+        "Orange ribbons on the edges of boxes: how the draw's chances are spread. Secret, because scores are exact. "
+        "Thin lines around them: draws of the noise that a choice adds, none from this run.",
     ),
     ("Noisy count", "The number of records with noise. It is released, and both sides of a cut must be large enough."),
     (
         "Clear gap",
-        "A gap whose noisy depth stands out from its noise and from chance. There a cut may part off few records.",
+        "A gap whose noisy depth stands out from its noise and from chance. There, a cut may split off few records.",
     ),
     (
         "Refused cut",
         "A side's noisy count was too small, or no gap was clear. The subset stays whole and is a cluster.",
     ),
-    ("Half of the noise", "The ring that half of all draws of a center's noise would stay inside."),
+    ("Half of the noise", "Half of all draws of a center's noise would stay inside this ring."),
     ("Repaired", "The guarantee is proved. Depth and shares follow the noisy number of records."),
     ("As published", "As printed. Its claim is not established for two or more features: a lemma is false there."),
 )
@@ -79,9 +83,10 @@ DETAILS = {
 # Texts by the number of rounds of averages.
 RELEASED = {
     1: "Each box left is a cluster. Its noisy average is published.",
-    2: "Each box left is a cluster. Its average is taken twice: of all in it, then of moves within a ball around that.",
+    2: "Each box left is a cluster. Its average is taken twice: over everyone in it, then over moves within a ball "
+    "around the first.",
 }
-DOUBTED = "How often noise would not make a gap look so deep that is only what chance leaves, as where clusters touch."
+DOUBTED = "How often noise would not make a chance gap look this deep, for example where clusters touch."
 TURN = "Drag the box to turn it, or set the angles under Axes. "
 LOOK = "Click a cut to look into it below."
 
@@ -126,7 +131,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def subsets(self) -> Subsets:
-        """The released tree in public words."""
+        """Public descriptions of the released tree."""
         return Subsets(self.release.tree, self.cells, self.words)
 
     @property
@@ -204,7 +209,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @cached_property
     def n_found(self) -> int:
-        """Number of known classes found: one cluster has more than half of it, and of no other one more. Curator."""
+        """Number of known classes found. Curator only.
+
+        A cluster finds a class if it has more than half of it, and more of it than of any other class.
+        """
         table = self.shared
         if not table.size:
             return 0
@@ -216,7 +224,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def is_too_noisy(self) -> bool:
         """True if noise alone kept a subset whole that has most records of two known classes. Curator only.
 
-        Its gap is deeper than chance explains but was not clear beside the noise, or its noisy count was too small for
+        Its gap is deeper than chance explains, but was not clear in the noise, or its noisy count was too small for
         any cut.
         """
         homes = np.bincount(self.shared.argmax(axis=0), minlength=self.k)
@@ -235,11 +243,11 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def lede(self) -> str:
-        """The purpose of the method, and what it releases. Public."""
+        """The purpose of the method, and its release. Public."""
         return "Separate crowds where nobody is. Only **cuts and averages** are published."
 
     def finding(self) -> Sentence:
-        """Say the run in one sentence; it names no protection that is not proved."""
+        """Describe the run in one sentence, which names no unproved protection."""
         return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
@@ -374,19 +382,19 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return Strip("Clusters found", f"of {known}", "found", 0.0, float(known)), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
-        """Return the number of known clusters found, else the spread that is left, and how far noise moves averages."""
+        """Return the number of known clusters found, else the remaining spread, and how far noise moves averages."""
         public = None if self.noise_law is None else self.noise_law.measure(self.noise_growth(FACTORS))
         if self.n_classes:
             return Measure(float(self.n_found), str(self.n_found)), public
         return Measure(100.0 * self.spread_share, percent(self.spread_share)), public
 
     def utility(self) -> tuple[Fact, ...]:
-        """Return the facts about the clusters found (public), and how good they are (curator only)."""
+        """Return the facts about the clusters found (public), and about their quality (curator only)."""
         tree = self.release.tree
         n_refused, n_tried = int(self.cells.refused.sum()), int(self.cells.tried.sum())
         exact = self.words.box.to_unit(self.last.nonprivate_centers)
         without = cost_ratio(nonprivate_cost(self.unit, exact, assign(self.unit, exact)), self.best_cost)
-        # Beside the known classes a cost against k-means with as few centers would sound like success.
+        # Next to the known classes, a cost compared with k-means with as few centers would sound like success.
         with_as_many = f" with {self.k}" if self.k < self.n_classes else ""
         facts = [Fact("Clusters released", str(self.k), "Subsets that were not cut.", True)]
         if self.classes is not None and len(self.classes):
@@ -402,7 +410,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             Fact(
                 "With exact means",
                 f"{times(without)} × k-means",
-                "The cost if the centers of the same cells had no noise: what the cuts alone are to blame for.",
+                "The cost if the centers of the same cells had no noise: the loss due to the cuts alone.",
             ),
         ]
         if self.agreement is not None:
@@ -417,10 +425,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             facts.append(Fact("Cuts at a clear gap", clear, "The others divide what may well be one cluster.", True))
             if self.cells.applied.any():
                 doubted = int(np.argmax(np.where(self.cells.applied, self.gap_doubts, -1.0)))
-                facts.append(self.sureness("Least sure cut", doubted))
-        depth = "The paper's depth." if self.published else "How many there may be follows the noisy number of records."
+                facts.append(self.sureness("Least certain cut", doubted))
+        depth = "The paper's depth." if self.published else "Their limit follows the noisy number of records."
         if self.params.n_levels is not None:
-            depth = "How many there may be was given."
+            depth = "You set their limit."
         numbers = np.maximum(np.floor(self.words.box.widths / self.release.interval_sizes + 1e-9), 1.0)
         low, high = int(numbers.min()), int(numbers.max())
         places = f"{low} per feature" if low == high else f"{low} to {high} per feature"
@@ -501,8 +509,10 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         delta = chance_limit(claim.delta)
         if self.params.n_public is not None:
             return f"{delta} (from the public count)", "1/(n √n) of the number of records, which you said is public."
-        why = "The most that 1/(n √n) of a noisy number of records, at least 1,000, can be. In this run it is"
-        return f"{delta} (whatever the noisy count)", f"{why} {chance_limit(claim.calibrated_delta)}: no proof."
+        why = "The largest possible 1/(n √n) for a noisy number of records, at least 1,000. For this run's number it is"
+        return f"{delta} (whatever the noisy count)", (
+            f"{why} {chance_limit(claim.calibrated_delta)}, which proves nothing."
+        )
 
     def spending(self) -> tuple[SpendingRow, ...]:
         """Return the spending: each level's counts and cuts, then the averages, at their share of delta. Public."""
@@ -518,7 +528,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return charts.spending_chart(self.spending(), proved=self.proved, unit="level", opening=opening)
 
     def charts(self) -> tuple[Chart, ...]:
-        """Return the charts beside the picture, by name."""
+        """Return the charts next to the picture, by name."""
         return (*self.profile_charts(), Chart("spending", self.spending_chart()))
 
     def ensembles(self, view: View) -> Ensembles:
@@ -580,7 +590,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             parts.append("One feature. Height has no meaning.")
         elif n_shown < d:
             parts.append(
-                f"{('Two', 'Three')[n_shown - 2]} of {d} features. A diamond is a cut along one that is not shown."
+                f"{('Two', 'Three')[n_shown - 2]} of {d} features. A diamond is a cut along a feature not shown."
             )
         if n_shown == 3:
             parts.append(f"Its edges: {plane.projection.x.label}.")
@@ -595,7 +605,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return center_facts.recolored(self.release.centers, self.last.nonprivate_labels, shape)
 
     def outcome(self) -> Outcome:
-        """Return this run's part in a picture of many: its centers, and their cost beside k-means' with as many."""
+        """Return this run's part in a picture of many: its centers, and their cost next to k-means with as many."""
         return Outcome(self.final, self.cost_ratio, center_facts.COST)
 
     def why_stopped(self) -> str:
@@ -625,7 +635,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def n_clear_cuts(self) -> int:
-        """The number of cuts of a repaired run at a gap that stands out, by released numbers."""
+        """Number of cuts of a repaired run at a clear gap, by released numbers."""
         tree, first = self.release.tree, self.steps[0]
         assert isinstance(first, PlanStep)
         cuts = np.flatnonzero(self.cells.applied)

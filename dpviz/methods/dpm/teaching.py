@@ -63,22 +63,22 @@ EPSILON = Knob("course_cuts", "float", 0.1, "ε", "All cuts and counts together.
 CHAPTER = RunChapter(
     "cuts",
     "Cuts where nobody is",
-    f"{N:,} people in five heaps, but the method, DPM, is not told how many. It cuts the box in two where it is "
-    "empty, and again. A cut "
-    f"counts if noisy counts find enough people on both sides: at ε = {EPSILON.default:g} often they do not.",
+    f"{N:,} people form five groups, but the method DPM does not know how many. It cuts the box in two where it is "
+    "empty, repeatedly. A cut counts if noisy counts find enough people on both sides; at ε = "
+    f"{EPSILON.default:g} they often do not.",
     Question(
         f"Now ε is 1. How many clusters does it typically find, in {N_RUNS} runs?",
         CLUSTERS,
         lambda: count_clusters(1.0),
-        "Usually **{measured}**; in {runs} runs it was {range}. A cut needs a gap that stands out of the noise: with "
-        "little ε it mostly stops early, but noise may look like a gap and cut a heap.",
+        "Usually **{measured}**; in {runs} runs it was {range}. A cut needs a gap that stands out from the noise: "
+        "with little ε, DPM usually stops early, but noise may also look like a gap and cut a group in two.",
     ),
     EPSILON,
     records,
     lambda epsilon: {"epsilon": float(epsilon)},
     {"public bounds": "Public limits", "person": "A person", "cut": "Cut", "released average": "Published average"},
     112,
-    "A method can find the number of clusters by itself, by cuts through empty space; too little ε stops it early.",
+    "A method can find the number of clusters by itself, by cutting through empty space; too little ε stops it early.",
     1.0,
     lambda epsilon: {"data": "blobs", "n": str(N), "epsilon": str(float(epsilon)), "noise_seed": "112"},
 )
@@ -88,9 +88,9 @@ WORDS = SYMBOLS | {
     r"\tilde n": "noisy number of records, released",
     r"\tau": "levels of cuts",
     r"\tau'": "levels on which a cut needs no clear gap",
-    r"\varepsilon_{c,i},\ \varepsilon_{x,i}": "what the counts and the cuts of level i spend",
+    r"\varepsilon_{c,i},\ \varepsilon_{x,i}": "budgets of the counts and of the cuts on level i",
     "t,\\ q,\\ w": "centreness where the outer part begins, that part's share, weight of emptiness",
-    r"\mu": "what (ε, δ) of the averages allows: sensitivity over noise",
+    r"\mu": "what (ε, δ) allows the averages: sensitivity divided by noise",
 }
 
 
@@ -139,7 +139,7 @@ READING = Reading.from_file("dpm", formulas, lambda _: WORDS, KAIROUZ)
 
 
 _PAPER = "Liebenow et al."
-SMALL_SIDE = "A side with no more is refused"
+SMALL_SIDE = "A side with at most this many is refused"
 
 
 def _count(event: Event) -> LaplaceEvent | None:
@@ -186,7 +186,7 @@ def _cut(it: Known) -> tuple[Formula, ...]:
             source=f"{_PAPER}, lemma 5" + ("" if published else "; dpviz: half the range of the changes"),
         ),
         Formula(
-            "Chance of a place: what a score more multiplies it by",
+            "Chance of a place: its factor per point of score",
             r"\Pr \propto e^{\varepsilon_{x,0}\, \text{score} / (2\Delta)}",
             rf"\frac{{\varepsilon_{{x,0}}}}{{2\Delta}} = \frac{{{tex(split.epsilon)}}}{{2 \cdot {tex(sensitivity)}}}",
             split.epsilon / (2.0 * sensitivity),

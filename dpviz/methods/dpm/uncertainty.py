@@ -43,12 +43,12 @@ def draw_again(
     """Return other averages of the same leaves, around exact means for the curator, around released ones for everyone.
 
     `count_scales` (k, 3) are the scales for `count_noise`. The curator of a teaching run also sees other places of the
-    same cuts. Nobody else sees them, because their distribution is secret.
+    same cuts. No one else sees them, because their distribution is secret.
     """
     box, n = subsets.words.box, n_draws(len(release.centers))
     noise = standard_noise("gaussian", n, *release.centers.shape)[1]
     origins, low, high, counts = _averages(release, subsets, published=published)
-    # A released center is its origin plus noisy sum / noisy count: the noise of both is taken off.
+    # A released center is its origin plus noisy sum / noisy count: the noise of both is subtracted.
     ratio = counts / np.maximum(counts + count_noise(count_scales, n), 1.0)
     moves = release.centers - origins + release.center_sigmas * noise
     public = Ensemble(box.to_unit(np.clip(origins + ratio[..., None] * moves, low, high)), borders=False)

@@ -1,4 +1,4 @@
-"""Charts below Morse processing's picture: the merge tree as a dendrogram, and how often many runs are right.
+"""Charts below Morse processing's picture: the merge tree as a dendrogram, and the share of many runs that are right.
 
 In a dendrogram peaks come up on the dense right; branches meet at their passes to the left.
 """
@@ -102,7 +102,7 @@ def right_of(curves: FloatArray, rule: float) -> FloatArray:
 
 
 def dendrogram(colored: ColoredLandscape, frames: tuple[Frame, ...]) -> Scene:
-    """Return the dendrogram with the rule of each cut or level; right of it branches wear their clusters' colors."""
+    """Return the dendrogram with the rule of each cut or level; to its right, branches have cluster colors."""
     tree, groups, rules, n_frames = colored.tree, colored.groups, colored.rules, len(frames)
     n, order = tree.n_leaves, leaf_order(tree)
     curves, densest = branches(tree)
@@ -210,9 +210,9 @@ def lanes(sketches: Sequence[Sketch]) -> Scene:
     whole = np.concatenate(faint)[None]
     least = min(float(np.nanmin(whole[..., 0])), -0.2)
     return Plot(
-        title="The same records, other noise",
+        title="The same records, different noise",
         alt=f"{n} small dendrograms, of {', '.join(str(one.n_leaves) for one in sketches)} peaks.",
-        caption="One lane a run. Colors are the clusters of the cut. Peaks and joins change.",
+        caption="One lane per run. Colors are the clusters of the cut. Peaks and joins change.",
         x=Axis("density, share of the highest peak", view=(1.05 * least, 0.05), log=True),
         y=Axis("", view=(-0.05, n + 0.05), names=tuple(f"run {n - i}" for i in range(n))),
         layers=(

@@ -369,7 +369,7 @@ def painted(colors: Labels, clusters: Labels) -> Colors:
 
 
 def share(height: float, rounded: Callable[[float], str] = number) -> str:
-    """Say a height as the density's share of the highest peak."""
+    """Write a height as the density's share of the highest peak."""
     percent = 100.0 * float(np.exp(-height))
     return f"{rounded(percent)} %" if percent >= 1e-3 else "next to nothing"
 
@@ -399,7 +399,7 @@ def cut_frames(tree: MergeTree) -> tuple[Frame, ...]:
         if k == n:
             detail = "No pass is open: every peak is a cluster of its own."
         elif np.isinf(heights[n - k - 1]):
-            detail = "Between some of these no pass was found: they are joined last."
+            detail = "No pass was found between some of these: they are joined last."
         else:
             least = share(heights[n - k - 1], floored)
             over = f"is at least {least} as high as the top" if "%" in least else "was found, however low"
@@ -433,7 +433,7 @@ def density_levels(tree: MergeTree, colors: Labels) -> tuple[DensityLevel, ...]:
         return DensityLevel(height, np.where(tree.births <= height, islands, np.uint8(NO_GROUP)), what)
 
     merges = tree.linkage[np.isfinite(tree.linkage[:, 2]), 2]
-    events = [(float(h), "A peak comes up") for h in tree.births]
+    events = [(float(h), "A peak emerges") for h in tree.births]
     events += [(float(h), "Two islands meet at a pass") for h in merges]
     events.sort()
     stops: list[DensityLevel] = []

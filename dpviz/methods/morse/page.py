@@ -122,7 +122,7 @@ class MorsePage(MethodPage):
 
     @state.fragment
     def agreement(self) -> None:
-        """Draw how often runs are right, before and after Morse processing, at ε and beside it."""
+        """Draw how often runs are right, before and after Morse processing, at ε and at nearby values."""
         n_runs = int(controls.control(RUNS))
         now = float(state.value(self.budget))
         # The budget on screen comes first.
@@ -143,7 +143,7 @@ class MorsePage(MethodPage):
 
 
 def draw_agreement(runs: Mapping[float, AgreementRuns], epsilon: float) -> None:
-    """Draw how often the runs of each ε are right: a sentence, the chart, dendrograms and a table."""
+    """Draw the share of runs that are right at each ε: a sentence, the chart, dendrograms and a table."""
 
     def right(runs: AgreementRuns) -> Sequence[int]:
         return [round(float(part) * runs.nonprivate_ari.shape[1]) for part in runs.right_share]

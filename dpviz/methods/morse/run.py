@@ -74,7 +74,7 @@ TERMS = (
     *meant("epsilon", "delta"),
     (
         "Mixture",
-        "Many small Gaussians, the components, made from noisy counts, sums and squares. It is all that costs.",
+        "Many small Gaussians, the components, made from noisy counts, sums and squares. Only they cost budget.",
     ),
     (
         "Landscape",
@@ -205,7 +205,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         if self.look.moves == "cut":
             return land.cut_frames(self.tree)
         if self.search is None:
-            return (Frame("No pair", "One component is left: there is nothing to search between."),)
+            return (Frame("No pair", "Only one component is left, so there is no pair to search."),)
         return self.search.frames
 
     @property
@@ -248,21 +248,21 @@ class MorseRun(Run[Params, MorseRelease, Step]):
 
     @property
     def lede(self) -> str:
-        """The purpose of the method, and what it releases. Public."""
+        """The purpose of the method, and its release. Public."""
         return "Find crowds of any shape; only **hilltops and borders** are published."
 
     def finding(self) -> Sentence:
-        """Say the run in one sentence; it names no protection that is not proved."""
+        """Describe the run in one sentence, which names no unproved protection."""
         return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
-        """Say how well the clusters agree with the known classes; without any, return the public's finding."""
+        """Describe the agreement of the clusters with the known classes; without classes, return the public's finding."""
         ari, k, peaks, doubt = self.nonprivate_ari, self.n_clusters, self.tree.n_leaves, self.doubt
         if self.classes is None or ari is None or k < self.params.n_clusters or k == 1:
             return self._publics_finding()
         hills, many, known = things(peaks, "hill"), self.crowds, len(np.unique(self.classes))
         if k != known:
-            return f"{hills} {'chain into' if peaks > k else 'are'} {many}, where {in_words(known)} are known"
+            return f"{hills} {'chain into' if peaks > k else 'are'} {many}, but {in_words(known)} are known"
         if doubt is Doubt.GONE:
             if ari >= EXACT:
                 return doubt.ends(f"the {many} are right")
@@ -289,7 +289,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return len(self.component_numbers) <= DROWNED * len(self.release.start)
 
     def _publics_finding(self) -> str:
-        """Describe the landscape, and say how much of it drowned in noise."""
+        """Describe the landscape, and the part of it that drowned in noise."""
         k, asked, peaks, doubt = self.n_clusters, self.params.n_clusters, self.tree.n_leaves, self.doubt
         hills, clusters = things(peaks, "hill"), things(k, "cluster")
         if k < asked:
@@ -336,7 +336,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             likeliest = self.mixture.log_terms(signed(self.unit)).argmax(axis=1)
             shortcut = tree.cut(self.params.n_clusters)[landscape.component_minima[likeliest]]
             off = 100.0 * float(np.mean(shortcut != self.nonprivate_clusters))
-            why = "Records that the likeliest component alone would put into another cluster than the flow does."
+            why = "Records that the likeliest component alone would put into a different cluster than the flow."
             facts.append(Fact("Labels changed by the shortcut", odds(off), why))
         lost = "" if not tree.n_unreachable else f" Without a pass, joined last: {counted(tree.n_unreachable, 'part')}."
         one_basin = "Two components can share a basin: then they are one peak."
@@ -368,7 +368,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             (
                 "Records, and who is in which basin",
                 "Agreement with known classes",
-                "Runs beside the one that is released",
+                "Runs other than the released one",
             ),
         )
 
@@ -384,8 +384,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def ensembles(self, view: View) -> Ensembles:
         """Return other places of the small hills under the last pass's noise (curator only), and true ones (public).
 
-        A component that would not stand out from the noise stays at its place of the pass before. Only bases whose last
-        pass has normal noise on all moments have ensembles.
+        A component that does not stand out from the noise stays at its place in the previous pass. Only bases whose
+        last pass has normal noise on all moments have ensembles.
         """
         del view
         last, release = self.steps[-1], self.release
@@ -473,7 +473,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return charts.spending_chart(self.spending(), proved=self.proved, unit="step", symbol="ρ", note=note)
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
-        """Return a photograph (height, width, 3) whose pixels wear their cluster's mean released color: curator."""
+        """Return a photograph (height, width, 3) whose pixels have their cluster's mean released color. Curator only."""
         labels = self.tree.cut(self.n_clusters)[self.nonprivate_basins]
         return center_facts.recolored(self.profiled[0], labels, shape)
 

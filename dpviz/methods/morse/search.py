@@ -94,7 +94,7 @@ def find(mixture: Mixture, tree: MergeTree, numbers: Labels, pair: tuple[int, in
 
 
 def default_pair(tree: MergeTree, n_clusters: int) -> int:
-    """Return the row of the pair that found the pass where the last two clusters of the cut meet, else the first."""
+    """Return the row of the pair that found the pass where the cut's last two clusters meet, else the first row."""
     pairs = tree.landscape.strings.pairs
     last = len(tree.linkage) - max(n_clusters - 1, 1)
     for merge in (*range(last, len(tree.linkage)), *range(last - 1, -1, -1)):
@@ -117,7 +117,7 @@ def search_layers(search: Search, colored: ColoredLandscape, stage: Stage) -> li
     layers = [
         Layer.from_arrays("string", Kind.LINES, RELEASED, string, turns, size=2.5),
         Layer.from_arrays("step up from there", Kind.TRAILS, RELEASED, iterates, turns, size=1.5),
-        Layer.from_arrays("least density on the string", Kind.MARKS, LOWEST, lowest, turns, size=9.0),
+        Layer.from_arrays("lowest density on the string", Kind.MARKS, LOWEST, lowest, turns, size=9.0),
         Layer.from_arrays(
             "mean of the pair", Kind.MARKS, RELEASED, place(ends)[None], always(n), size=12.0, names=names
         ),

@@ -71,7 +71,7 @@ def right_runs(epsilon: float, n: int = N) -> Answer:
 
 @cache
 def enough_people() -> Answer:
-    """Count the runs that find the moons at ε = 1, and the people, twice as many each time, with whom 9 of 10 do."""
+    """Count the runs that find the moons at ε = 1; double the number of people until 9 of 10 runs do."""
     few, n = right_runs(1.0), N
     while (then := right_runs(1.0, n)).value < MOST_RIGHT * N_RUNS and n < MOST_PEOPLE:
         n *= 2
@@ -83,7 +83,7 @@ EPSILON = Knob("course_hills", "float", 1.0, "ε", "For the whole landscape.", 0
 
 
 def both() -> Answer:
-    """Count the runs that find the moons at ε = 5, beside those at ε = 1, and the people who are enough there."""
+    """Count the runs that find the moons at ε = 5 and at ε = 1, and the number of people that is enough at ε = 1."""
     many, few = right_runs(5.0), enough_people()
     return Answer(many.value, {**few.words, **many.words, "few": few.words["measured"]})
 
@@ -91,22 +91,22 @@ def both() -> Answer:
 def how_to_read(epsilon: float) -> str:
     """Explain how to read the picture. The picture shows the result of a run."""
     return (
-        f"One run at ε = {number(epsilon)}: each color is a cluster, and lines join its hills. Other noise finds "
-        "another landscape: a run can be lucky."
+        f"One run at ε = {number(epsilon)}: each color is a cluster, and lines join its hills. Different noise gives "
+        "a different landscape: a run can be lucky."
     )
 
 
 CHAPTER = RunChapter(
     "hills",
     "Hills and passes",
-    f"{N:,} people in two moons, that no straight line separates. The method, Morse processing, makes a noisy "
+    f"{N:,} people form two moons that no straight line can separate. The method, Morse processing, makes a noisy "
     "landscape with hills where many people are. Two hills count as one cluster if the pass between them is high. At "
     f"first ε = {EPSILON.default:g}.",
     Question(
         f"Now ε is 5. In how many of {N_RUNS} runs are the two clusters the two moons?",
         MOONS,
         both,
-        "In **{measured} of {runs}**; at ε = 1 in only {few}, and with {enough} people in {then}: noisy hills break a "
+        "In **{measured} of {runs}**; at ε = 1 in only {few}, or in {then} with {enough} people: noisy hills break a "
         "moon in two, or join both. Once the landscape is published, cutting it into more or fewer clusters costs no "
         "more ε.",
     ),
@@ -116,7 +116,7 @@ CHAPTER = RunChapter(
     {"hill": "Cluster", "person": "A person", "ridge between hills": "Joined over a pass", "hilltop": "Top of a hill"},
     # A typical run: wrong at ε = 1, right at 5.
     0,
-    "Clusters may have any shape, as hills of a noisy landscape; what follows from a release costs no more ε.",
+    "Clusters can have any shape as hills of a noisy landscape; anything computed from a release costs no more ε.",
     5.0,
     lambda epsilon: {
         "data": "moons",

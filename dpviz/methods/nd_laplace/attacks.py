@@ -42,9 +42,9 @@ CAPTIONS = {
     "tree": "The tree only answers with labels. Somebody says x was in where the answer changes far from x.",
 }
 NOT_PRESENCE = (
-    "Did x send a point, or x' in its place? Everything is invented: two groups of ten records, known to the attacker, "
-    "and one between them. The limit is on telling x from x'. Mere presence is not protected: whoever takes part "
-    "sends a row, and rows can be counted."
+    "Did x send a point, or x' in its place? Everything is invented: two groups of ten records, known to the "
+    "attacker, and one between them. The limit is on telling x from x'. Mere presence is not protected: everyone who "
+    "takes part sends a row, and rows can be counted."
 )
 # Our choice: records in each of two groups, few enough that one record still has weight.
 GROUP = 10
@@ -82,7 +82,7 @@ def budget_of(params: Params, pair: FloatArray) -> Budget:
 
 @immutable
 class Posterior:
-    """Belief of the best attacker after one release, computed from the release and public inputs alone."""
+    """Belief of the best attacker after one release, computed only from the release and public inputs."""
 
     # Prior, in the unit of the noise.
     prior: attacks.Prior
@@ -131,7 +131,7 @@ def posterior_of(run: NDLaplaceRun) -> Posterior:
 
 @lru_cache(maxsize=8)
 def _error_before(low: tuple[float, ...], high: tuple[float, ...]) -> float:
-    """Return the distance that the best guess is off, on average, by who knows the box alone: no ε moves it."""
+    """Return the mean error of the best guess of someone who knows only the box; it does not depend on ε."""
     prior = attacks.uniform_prior(Box(low, high), CELLS[len(low)])
     middle = attacks.best_guess(prior, prior.weights, "distance")
     return attacks.expected_error(prior, prior.weights, middle, "distance")
@@ -149,8 +149,8 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
     return Scene(
         title=f"Where is record {run.record}?",
         alt="Heat map of how likely each place is for the chosen record, given its released point.",
-        caption="Darker: likelier, to somebody who sees the release and knows nothing else: every place of "
-        "the box was equally likely before.",
+        caption="Darker: likelier, to someone who sees only the release. Before it, every place in the box was "
+        "equally likely.",
         x=plane.x,
         y=plane.y,
         layers=(
@@ -177,7 +177,7 @@ def posterior_facts(run: NDLaplaceRun, posterior: Posterior) -> tuple[Fact, ...]
         Fact("Without the release", words(posterior.before), "The same, knowing the box alone.", True),
         Fact("Likeliest cell", best, "Its chance, given the release.", True),
         Fact("Limit for that cell", bound, "No release makes it likelier.", True),
-        Fact("Really off by", words(off), "Known to the record's owner alone."),
+        Fact("Really off by", words(off), "Known only to the record's owner."),
     )
 
 
@@ -187,7 +187,7 @@ def posterior_facts(run: NDLaplaceRun, posterior: Posterior) -> tuple[Fact, ...]
 def roc_chart(run: NDLaplaceRun, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:
     """Play the two-place game many times, and return the ROC with its bound: all invented, so public.
 
-    A record is in the box's middle or one radius beside it; the attacker knows which released point is its own.
+    A record is in the box's middle or one radius away from it; the attacker knows which released point is its own.
     """
     box, params = noise_box(run.words.box, run.params), run.params
     pair = pair_of(box, min(run.measure.radius, float(box.widths[0])))
@@ -204,8 +204,8 @@ def roc_chart(run: NDLaplaceRun, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]
         budget,
         title=f"Here, or {run.measure.radius_words} away?",
         alt="ROC curve of the best attack on which of two places a record was at, under its theoretical bound.",
-        caption="Membership by replacement: which of two places a person was at. That a person took part is not "
-        "hidden: there is a row. The band shows how sure so many rounds are of the right alarms.",
+        caption="Membership by replacement: which of two places a person was at. Taking part is not hidden: there is "
+        "a row. The band shows how certain the right alarms are after so many rounds.",
     )
     most = at_most(100.0 * (1.0 + attacks.advantage_bound(budget)) / 2.0)
     return scene, (
@@ -237,7 +237,7 @@ class World(ReadOnly, Confidential):
     points: Points
     # The same records with x' in row 0.
     others: Points
-    # (2, d) initial centers. They are public, so that only the records decide.
+    # (2, d) initial centers. They are public, so only the records decide.
     start: Centers
 
 
@@ -249,7 +249,7 @@ def world_of(box: Box, params: Params, radius: float) -> World:
     middles[:, 0] = PLACES
     noise = SPREAD * np.random.default_rng(CROWD_SEED).standard_normal((GROUP, inner.d))
     group = np.clip(middles[0] + noise, 0.0, 1.0)
-    # Mirrored, so that x belongs to the first group and x' to the second, no matter how near they are to each other.
+    # Mirrored, so that x belongs to the first group and x' to the second, no matter how close they are to each other.
     crowd = inner.from_unit(np.concatenate([group, 1.0 - group]))
     points, others = (np.concatenate([place[None], crowd]) for place in pair)
     return World(inner, pair, points, others, inner.from_unit(middles))
@@ -325,7 +325,7 @@ def membership_chart(
     return scene, (
         Fact("Right alarms", _rate(right), "Of rounds with x in; 95 % interval. Threshold: the average loss.", True),
         Fact("False alarms", _rate(wrong), "Of rounds with x' in; 95 % interval.", True),
-        Fact("Limit for right alarms", most, "At so many false alarms, in the long run.", True),
+        Fact("Limit for right alarms", most, "At this rate of false alarms, in the long run.", True),
         _auc_fact(roc, budget),
         Fact("The same without noise", number(unmoved.auc), "Area under the curve of points that stay.", True),
     )
@@ -374,7 +374,7 @@ def repeat_scene(run: NDLaplaceRun, view: View, releases: FloatArray) -> Scene:
     return Scene(
         title=f"Record {run.record}, released {len(releases)} times",
         alt="Scatter plot of all releases of one record with their mean and their geometric median.",
-        caption="Blue is what would be seen after so many releases of the same record.",
+        caption="Blue is visible to everyone after so many releases of the same record.",
         x=plane.x,
         y=plane.y,
         axes_public=not plane.nonprivate,
@@ -428,7 +428,7 @@ def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
     return Plot(
         title="How far off the guesses are",
         alt="Line chart of the error of two guesses against the number of releases of the same record.",
-        caption=f"Root mean square distance, before the box is looked at; measured on {N_RECORDS} invented records.",
+        caption=f"Root mean square distance, before the box applies; measured on {N_RECORDS} invented records.",
         x=Axis("releases of one record", view=(-0.05, float(x[-1]) + 0.05), log=True),
         y=Axis("error", run.measure.axis_unit, (float(best.min()) - 0.1, float(mean.max()) + 0.1), log=True),
         layers=(*layers, Layer.cursor("Now", GUIDE, np.log10(n_releases))),

@@ -1,4 +1,4 @@
-"""Charts beside and below the picture of nD-Laplace: the move of points, and the cost of walls and many features.
+"""Charts next to and below the picture of nD-Laplace: the move of points, and the cost of walls and many features.
 
 Everything except the records' radii is the distribution of a release without any record, and therefore public.
 """
@@ -32,18 +32,18 @@ def distance_axis(epsilon: float, measure: Measure, last: float) -> Axis:
 
 
 def radius_chart(nonprivate_radii: FloatArray, params: Params, d: int, measure: Measure) -> Scene:
-    """Draw the distribution of the radius in d features beside the moves (n,), which only their owners know."""
+    """Draw the distribution of the radius in d features next to the moves (n,), which only their owners know."""
     epsilon = params.epsilon
     # Values of ε r, from 0 to far above the mean. Public.
     edges = np.linspace(0.0, d + 5.0 * np.sqrt(d) + 2.0, 41)
     density = np.diff(radius_probability(edges, d, epsilon=1.0)) / np.diff(edges)
     counts = np.histogram(nonprivate_radii * epsilon, edges)[0] / max(len(nonprivate_radii), 1) / np.diff(edges)
     bars = np.stack([edges[:-1], np.zeros(len(counts)), edges[1:], counts], axis=1)[None]
-    name = "The law, before drawing again" if params.domain == "redraw" else "The law"
+    name = "Distribution before drawing again" if params.domain == "redraw" else "The law"
     return Plot(
         title="How far points move",
         alt="Density of the distance between record and released point.",
-        caption=f"Gamma law of shape {d}: mean {measure.words(d * (1.0 / epsilon))}.",
+        caption=f"Gamma distribution of shape {d}: mean {measure.words(d * (1.0 / epsilon))}.",
         x=distance_axis(epsilon, measure, float(edges[-1])),
         y=Axis("density", view=(0.0, 1.5 * float(density.max())), ticks=False),
         layers=(
@@ -61,7 +61,7 @@ def square_of(box: Box, params: Params) -> Box:
 
 
 def density_scene(params: Params, words: Words, measure: Measure, where: str) -> Scene:
-    """Return the density of a redrawn release of a record at one of PLACES, beside the walls that cut it off."""
+    """Return the density of a redrawn release of a record at one of PLACES, with the walls that cut it off."""
     box, epsilon = square_of(words.box, params), params.epsilon
     record = box.low + np.array(PLACES[where]) * box.widths
     inside = float(inside_probability(record[None], box, epsilon=epsilon)[0])
@@ -97,7 +97,7 @@ def loss_scene(params: Params, words: Words, measure: Measure) -> Scene:
 
 
 def wall_facts(params: Params, box: Box, measure: Measure) -> tuple[Fact, ...]:
-    """Return the cost of each way of keeping points in the box. Public."""
+    """Return the cost of each way to keep points in the box. Public."""
     square, epsilon = square_of(box, params), params.epsilon
     level, per = epsilon * measure.radius, measure.radius_words
     chance = 100.0 * corner_probability(square, epsilon=epsilon)
@@ -106,7 +106,7 @@ def wall_facts(params: Params, box: Box, measure: Measure) -> tuple[Fact, ...]:
         Fact("Leave, clamp or remap", f"ε = {ceiled(level)} per {per}", "Post-processing with public inputs.", True),
         Fact("Draw again, in the corner", f"ε = {ceiled(lost * level)} per {per}", "At z = x, computed.", True),
         Fact("Draw again, proved", f"ε = {ceiled(2.0 * level)} per {per}", "Twice the noise's, everywhere.", True),
-        Fact("Draws inside, from a corner", odds(chance), "Under 1 in 100 drawing again is refused.", True),
+        Fact("Draws inside, from a corner", odds(chance), "Below 1 in 100, drawing again is refused.", True),
     )
 
 
@@ -129,7 +129,7 @@ def profile_chart(epsilon: float, measure: Measure) -> Scene:
         title="How far a point moves, by the number of features",
         alt="Density of the distance between record and release for 1 to 30 features.",
         caption="The density of places falls with distance, but there are more places far away: r to the power n - 1. "
-        "So the mean is n/ε, and hardly any release stays near.",
+        "So the mean is n/ε, and almost no release stays near.",
         x=distance_axis(epsilon, measure, float(scaled[-1])),
         y=Axis("density", view=(0.0, 0.6), ticks=False),
         layers=layers,

@@ -1,4 +1,4 @@
-"""Clusters of moved points beside clusters of the clean ones: flips, similarity, and many runs.
+"""Clusters of moved points next to clusters of the original points: flips, similarity, and many runs.
 
 The tasks are for the background process. Released points come to them as bytes of the rows that are used: a secret
 release cannot be made again from a seed.
@@ -166,7 +166,7 @@ def _labels(points: Points, method: str, n_clusters: int) -> Labels:
 
 
 def cap_note(n: int, method: str) -> str:
-    """Describe how many records are clustered, and why, "" if all are."""
+    """State the number of clustered records and the reason; "" if all are clustered."""
     most = MOST_CLUSTERED[method]
     if n <= most:
         return ""
@@ -184,7 +184,7 @@ def agreement_facts(clusters: ClustersCompared) -> tuple[Fact, ...]:
         Fact("Adjusted mutual information", number(alike.ami), chance),
         Fact("Rand index", number(alike.rand), "Share of pairs treated alike; not adjusted for chance."),
         Fact("Normalized mutual information", number(alike.nmi), "Not adjusted for chance."),
-        Fact("Flipped", odds(flipped), "Records in another cluster than on clean data."),
+        Fact("Flipped", odds(flipped), "Records in a different cluster than on clean data."),
     )
 
 
@@ -192,7 +192,7 @@ def internal_facts(clusters: PrivateClusters) -> tuple[Fact, ...]:
     """Return measures of the clusters that need no records. Public."""
     scores, n_clusters = clusters.scores, len(np.unique(clusters.labels[clusters.labels >= 0]))
     return (
-        Fact("Clusters found", str(n_clusters), "Noise is none of them.", True),
+        Fact("Clusters found", str(n_clusters), "Noise does not count as one.", True),
         Fact("Silhouette", number(scores.silhouette), "From -1 to 1: higher is tighter and farther apart.", True),
         Fact("Calinski-Harabasz", number(scores.calinski_harabasz), "Higher is better; grows with n.", True),
         Fact("Davies-Bouldin", number(scores.davies_bouldin), "Lower is better.", True),
@@ -215,7 +215,7 @@ def pair_scenes(run: NDLaplaceRun, view: View, clusters: ClustersCompared) -> tu
 
 
 def private_scene(run: NDLaplaceRun, view: View, clusters: PrivateClusters) -> Scene:
-    """Return the clusters of released points, made from the release alone."""
+    """Return the clusters of released points, computed from the release alone."""
     rows, labels = clusters.rows, clusters.labels
     return _scene(run, view, "Released points", run.released[rows], labels, rows, Audience.RELEASED)
 

@@ -127,7 +127,7 @@ class LocationGame:
     """
 
     def __init__(self, level: float, measure: Measure, ground: Ground | None = None) -> None:
-        """Take the level within the radius, and the ground of the game."""
+        """Set the level within the radius, and the map of the game."""
         self.measure, self.epsilon = measure, level / measure.radius
         self.ground = invented(measure) if ground is None else ground
         prior = attacks.uniform_prior(self.ground.box, (PLACES, PLACES))
@@ -188,22 +188,22 @@ class LocationGame:
         )
 
     def score_facts(self, score: LocationScore) -> tuple[Fact, ...]:
-        """Return one guess beside the best attacker's guess."""
+        """Return one guess next to the best attacker's guess."""
         words = self.measure.words
         expected = "No strategy expects less."
         if self.ground.here is not None:
             expected = "If all places were equally likely. Your people are not."
         return (
             Fact("You were off by", words(score.player_loss), "Distance of your guess to the record.", True),
-            Fact("The best attacker", words(score.adversary_loss), "He saw the same release.", True),
-            Fact("What he expected", words(score.expected_loss), expected, True),
+            Fact("The best attacker", words(score.adversary_loss), "They saw the same release.", True),
+            Fact("What they expected", words(score.expected_loss), expected, True),
         )
 
     def tally_facts(self, tally: LocationTally) -> tuple[Fact, ...]:
-        """Return all guesses beside the best attacker's expectation."""
+        """Return all guesses next to the best attacker's expectation."""
         words = self.measure.words
         ratio = tally.mean_loss / tally.expected_loss if tally.expected_loss > 0 else 1.0
-        luck = "1 is as good as anybody can be; luck goes both ways."
+        luck = "No one can expect to beat 1; luck goes both ways."
         return (
             Fact("Rounds", str(tally.n_rounds), "Scored so far.", True),
             Fact("You, on average", words(tally.mean_loss), "Mean distance of your guesses.", True),
@@ -236,7 +236,7 @@ class TwoPlacesGame:
 
     @property
     def total_variation(self) -> float:
-        """Distance between the two distributions of a release. It depends on the level alone."""
+        """Distance between the two distributions of a release. It depends only on the level."""
         return float(attacks.laplace_total_variation(self.level, 1.0, 2))
 
     def play(self, index: int, seed: int) -> tuple[MembershipRound, MembershipSecret]:
@@ -272,7 +272,7 @@ class TwoPlacesGame:
 
 
 def membership_facts(tally: MembershipTally) -> tuple[Fact, ...]:
-    """Return the player's share of right guesses beside the best attacker's share."""
+    """Return the player's share of right guesses next to the best attacker's share."""
     low, high = whole_interval(tally.low, tally.high)
     share = 100.0 * tally.n_correct / tally.n_rounds
     return (

@@ -1,6 +1,6 @@
 """Layers of nD-Laplace's picture: all points, and the move of one record with its perturbation area.
 
-Gray is known to one person alone, orange is noise, blue is visible to everyone, green is public.
+Gray is known to only one person, orange is noise, blue is visible to everyone, green is public.
 """
 
 from collections.abc import Mapping
@@ -97,15 +97,15 @@ class Measure:
 
 
 def frames_of(domain: str) -> tuple[Frame, ...]:
-    """Name the stops: the way of every record, in words that are the same for all."""
+    """Name the stops: the move of every record, in the same words for all."""
     again = domain == "redraw"
     release = {
         "none": "Every point is sent as it is, also from outside the box.",
         "clamp": "A point outside goes to the nearest place on the public wall.",
-        "redraw": "Every point is inside: who was outside has drawn again.",
+        "redraw": "Every point is inside: anyone who landed outside drew again.",
         "remap": "Every point goes to its place of a public grid.",
     }
-    before = [Frame("Before the box", "Where the noise has led, before anybody looks at the box.")]
+    before = [Frame("Before the box", "Where the noise led, before the box applies.")]
     return (
         Frame("Before", "Each person knows their own place, and nobody else's."),
         Frame(
@@ -121,7 +121,7 @@ def frames_of(domain: str) -> tuple[Frame, ...]:
 
 
 def threaded(n: int) -> Labels:
-    """Return the rows of n whose way is drawn, spread evenly; the same for the same n."""
+    """Return the rows of n whose moves are drawn, spread evenly; the same for the same n."""
     return np.arange(0, n, max(1, -(-n // MOST_THREADS)), dtype=np.intp)
 
 
@@ -267,7 +267,7 @@ def _crowd(unit: Points, before: Points, released: Points, stage: Stage) -> list
 
 @immutable
 class _Chosen(Confidential):
-    """The record that the reader looks at, and its way; box units, and the radius in noise units."""
+    """The record that the reader looks at, and its move; box units, and the radius in noise units."""
 
     record: int
     nonprivate_place: Points  # (1, d)
@@ -305,7 +305,7 @@ def _chosen_layers(
         _layer(stage, HALF, Kind.LINES, SECRET_NOISE, moving, rings[:, 1:2], **ring),
     ]
 
-    # What really happened: the length, the draws that ended outside the box (thesis, figure 5.1), the vector.
+    # The actual move: the length, the draws that ended outside the box (thesis, figure 5.1), the vector.
     length = outlines(here, chosen.nonprivate_radius, scales, plane)[None]
     drawing = {frame: 0 for frame in moving if frame != clock.release}
     layers.append(_layer(stage, "Noise distance r", Kind.LINES, SECRET_NOISE, drawing, length, size=2.0, **own))

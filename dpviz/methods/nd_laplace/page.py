@@ -52,8 +52,8 @@ DRAW = "Draw of this record"
 PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the clusters of the released points."
 MADE_UP = "More releases of real records cost their owners ε each. What you see here is what would happen."
 OWN_ROUND = (
-    "On your own map, in its coordinates. Each round sends one more noisy point of one of your people, seen by you "
-    "alone: never publish it. The attacker knows the public part of the map that you see, and nobody's place."
+    "On your own map, in its coordinates. Each round sends one more noisy point of one of your people, which only "
+    "you see: never publish it. The attacker knows the public part of the map that you see, but no one's place."
 )
 
 KNOBS = {knob.name: knob for knob in knobs(Params)}
@@ -87,7 +87,7 @@ PLACE = Knob(
     "choice",
     "corner",
     "A record",
-    "An invented one: no record is looked at.",
+    "An invented record: no real one is used.",
     choices=(("corner", "In a corner"), ("wall", "At a wall"), ("middle", "In the middle")),
 )
 HIDDEN = Knob(
@@ -245,7 +245,7 @@ class NDLaplacePage(MethodPage):
         return [*pairs_of(CLUSTERING, source.suited(CLUSTERS)), *groups.link(source, CLUSTERS)]
 
     def follow_click(self, picture: LiveState | None) -> None:
-        """Look at the record that was clicked, once for each click."""
+        """Select the clicked record, once for each click."""
         if picture is None or picture.picked != PICK or not clicked(picture, "laplace"):
             return
         rows = sample(self.frame.source.dataset.n)
@@ -353,7 +353,7 @@ class NDLaplacePage(MethodPage):
         return jobs
 
     def draw_clusters(self, run: NDLaplaceRun, answer: PrivateClusters | ClustersCompared | None) -> None:
-        """Draw the clusters of this run: the public sees those of the released points alone."""
+        """Draw the clusters of this run: the public sees only the clusters of the released points."""
         if answer is None:
             st.caption("The first clusters are on their way.")
         elif isinstance(answer, PrivateClusters):
@@ -459,7 +459,7 @@ class NDLaplacePage(MethodPage):
         return asking.ask(source, jobs, what="Membership games", key="wait-attacks", secret=False, public=public)
 
     def draw_memberships(self, run: NDLaplaceRun, answers: Answers) -> None:
-        """Draw both attacks side by side as far as they are known."""
+        """Draw both attacks side by side as far as their runs are finished."""
         st.subheader("Who was in?", anchor=False)
         st.caption(f"{attacks.NOT_PRESENCE} {attacks.apart_words(run)}")
         each = attacks.N_BATCHES + 1

@@ -1,6 +1,6 @@
 """nD-Laplace as a picture: everyone moves their own point before anyone sees it.
 
-There is no curator. Gray marks values that one person alone knows: the record, the length and the direction of its
+There is no curator. Gray marks values that only one person knows: the record, the length and the direction of its
 move. Every picture is in box units. Noise is in the unit that ε refers to: the data's own unit, or shares of each
 feature's public range, which are the box units themselves.
 """
@@ -58,7 +58,7 @@ TERMS = (
     *meant("local model", "geo-indistinguishability", "perturbation area"),
     ("Rings", "Circles that hold half and 9 in 10 of the places where the chosen person can land."),
     ("Clamp", "Points outside go to the wall of the public box. It costs nothing."),
-    ("Draw again", "Until the point is inside. Near a wall it tells more: up to twice the ε."),
+    ("Draw again", "Until the point is inside. Near a wall it reveals more: up to twice the ε."),
     ("Remap", "Points go to places of a public grid. It costs nothing."),
 )
 # ε, domain, remap, unit.
@@ -86,7 +86,7 @@ def has_one_unit(box: Box, units: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class NDLaplaceRun(Run[Params, PointsRelease, Step]):
-    """One run of nD-Laplace. The release is public; the rest of row i is known to person i alone."""
+    """One run of nD-Laplace. The release is public; only person i knows the rest of row i."""
 
     look: PointsLook = field(kw_only=True)
 
@@ -152,7 +152,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def is_free(self) -> bool:
-        """True if points stay where the noise has put them, even outside the box. Public."""
+        """True if points stay where the noise moved them, even outside the box. Public."""
         return self.params.domain == "none"
 
     @property
@@ -197,7 +197,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
 
     @property
     def lede(self) -> str:
-        """The purpose of the method, and what it releases. Public."""
+        """The purpose of the method, and its release. Public."""
         who = "person" if self.record_word == "person" else "owner"
         return f"Trust nobody: every {who} sends only a **moved point**."
 
@@ -230,7 +230,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return Sentence(sentence, f"Noise averages {self._format_move(law)}{doubt.value}.")
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
-        """Return the axes of the points' move, beside the map's width, which is public if the bounds are."""
+        """Return the axes of the points' move, next to the map's width, which is public if the bounds are."""
         times = 100.0 if self.measure.shares else 1.0
         line = (times * self.width, "the map's width")
         unit = "of the range" if self.measure.shares else ""
@@ -257,15 +257,20 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         """Return the distance of the release from the records: for their owners only, except for the distribution."""
         area, words = self.area, self._format_move
         facts = [
-            Fact("Expected move", words(area.mean_radius), "n/ε, before the box is looked at.", True),
-            Fact("90 in 100 move at most", words(area.radii[1]), "Quantile of the Gamma law.", True),
+            Fact("Expected move", words(area.mean_radius), "n/ε, before the box applies.", True),
+            Fact("90 in 100 move at most", words(area.radii[1]), "Quantile of the Gamma distribution.", True),
         ]
         if self.n:
             box, points = self.words.box, self.release.points
             outside = ((points < box.low) | (points > box.high)).any(axis=1)
             move = nonprivate_displacement(self.unit / self.scales, self.released / self.scales)
             facts += [
-                Fact("Outside the box", odds(100.0 * float(outside.mean())), "Released points, seen by all.", True),
+                Fact(
+                    "Outside the box",
+                    odds(100.0 * float(outside.mean())),
+                    "Released points, visible to everyone.",
+                    True,
+                ),
                 Fact("Average move, this run", words(move.distance), "From record to release."),
                 Fact("Per feature, root mean square", words(float(np.sqrt(move.mse))), "Root of the MSE."),
                 Fact("Per feature, mean", words(move.mae), "Mean absolute error."),
@@ -280,7 +285,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         if self.proved_level is None:
             return ()
         facts = []
-        # The best attack is known for one point alone.
+        # The best attack is known for a single point only.
         if self.params.domain != "redraw" and self.words.box.d <= MAX_FEATURES and self.guarantee.rows == 1:
             variation = laplace_total_variation(self.params.epsilon, self.measure.radius, self.words.box.d)
             best = 100.0 * float(two_point_success(variation))
@@ -298,12 +303,12 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return tuple(facts)
 
     def contents(self) -> Contents:
-        """Return the secrets that a run protects, its public inputs, and the values for each person alone."""
+        """Return the secrets that a run protects, its public inputs, and the values that only their owners know."""
         measure, diagonal = self.measure, noise_box(self.words.box, self.params).diagonal
         near = [
             measure.radius * times for times in (1.0, 2.0, 5.0) if times == 1.0 or measure.radius * times < diagonal
         ]
-        grid = ("The grid, and what is believed before",) if self.params.domain == "remap" else ()
+        grid = ("The grid, and the prior belief",) if self.params.domain == "remap" else ()
         return Contents(
             protected(self.guarantee),
             (box_words(self.words), "ε, the unit of distance, the number of persons", *grid),
@@ -377,7 +382,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         return (Chart("radius", radius_chart(self.step.radius, self.params, self.words.box.d, self.measure)),)
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
-        """Return a photograph (height, width, 3) whose pixels wear their released colors."""
+        """Return a photograph (height, width, 3) whose pixels have their released colors."""
         return np.clip(np.rint(self.release.points), 0, 255).astype(np.uint8).reshape(shape)
 
     def outcome(self) -> Outcome:

@@ -81,7 +81,7 @@ def formulas(known: Known) -> tuple[Formula, ...]:
             rf"\frac{{1}}{{{tex(epsilon)}}} \cdot {tex(far * epsilon)}",
             far,
             unit,
-            "van der Ende, equation 3.3: lengths follow a Gamma law",
+            "van der Ende, equation 3.3: lengths follow a Gamma distribution",
         ),
         Formula(
             "Least error between two equally likely places a radius apart",
@@ -89,7 +89,7 @@ def formulas(known: Known) -> tuple[Formula, ...]:
             rf"\frac{{100}}{{1 + e^{{{tex(factor * level)}}}}}",
             100.0 / (1.0 + _exp(factor * level)),
             "in 100",
-            "van der Ende, equation 2.2, the right way round",
+            "van der Ende, equation 2.2, the right way around",
         ),
         Formula(
             f"How far off the mean of {RELEASES} releases is",
@@ -113,7 +113,7 @@ READING = Reading.from_file("nd_laplace", formulas, lambda _: SYMBOLS)
 
 
 def by_record(spots: Points, box: Box, params: Params, world: int, n_runs: int, *, rng: np.random.Generator) -> Cloud:
-    """Draw the record's own row many times: the other rows are noise of their own and say nothing of it."""
+    """Draw the record's own row many times: the other rows have their own noise and reveal nothing about it."""
     release = fit(np.repeat(spots[[world]], n_runs, axis=0), box, params, rng=rng).release
     in_range = params.unit == "range"
     rows, ends = (box.to_unit(each) if in_range else each for each in (release.points, spots))
@@ -147,7 +147,7 @@ def mean_move() -> Answer:
     return Answer(mean, {"measured": f"{round(mean, -1):,.0f} m", "draws": f"{N_DRAWS:,}"})
 
 
-SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "Of one place that is sent.", 0.1, 10.0, log=True)
+SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "For each place that is sent.", 0.1, 10.0, log=True)
 
 
 def apart_words(level: float) -> str:
@@ -164,22 +164,22 @@ def move_words(level: float) -> str:
 CHAPTER = RunChapter(
     "sending",
     "Noise before sending",
-    "People trust nobody: each moves their own place at random (orange) and sends only that (blue). "
-    f"Here ε says how hard it is to tell apart two places {RADIUS:g} m from each other. At first "
+    "People trust no one: each moves their own place at random (orange) and sends only the result (blue). "
+    f"Here ε limits how well anyone can tell apart two places {RADIUS:g} m from each other. At first "
     f"ε = {SENT.default:g}.",
     Question(
         f"At ε = 1 within {RADIUS:g} m, how far does a place move on average?",
         ranges("Less than 250 m", "250 to 750 m", "750 to 1,500 m", "More", at=(250, 750, 1500)),
         mean_move,
-        "**{measured}**, the mean of {draws} tries: where nobody is trusted, each place needs noise enough of its "
-        "own. Places farther apart are easier to tell apart: ε counts per distance.",
+        "**{measured}**, the mean of {draws} tries: if no one is trusted, each place needs enough noise of its own. "
+        "Places farther apart are easier to tell apart, because ε is per distance.",
     ),
     SENT,
     records,
     lambda level: {"epsilon": epsilon_of_level(float(level), RADIUS)},
     {"person": "True place", "sent point": "Place that is sent", "noise": "Move"},
     1,
-    "Noise added before sending protects from everybody, the collector too; its ε counts per distance.",
+    "Noise added before sending protects against everyone, even the collector; its ε is per distance.",
     1.0,
     lambda level: {"data": "city", "n": str(N), "radius": "4", "epsilon": str(float(level)), "noise_seed": "1"},
     apart_words,

@@ -1,4 +1,4 @@
-"""Source-target clustering: public places beside a secret source (Schnapp & Sabato)."""
+"""Source-target clustering: public places that complement a secret source (Schnapp & Sabato)."""
 
 import warnings
 

@@ -32,7 +32,7 @@ BAND = (10.0, 90.0)
 
 
 def count_chart(release: SourceTargetRelease, step: SanitizeStep, refused: Labels) -> Scene:
-    """Return the noisy counts of the cells, the largest first, beside the threshold; those refused are secret."""
+    """Return the noisy counts of the cells, the largest first, next to the threshold; refused counts are secret."""
     assert release.noisy_counts is not None
     assert release.threshold is not None
     counts = np.sort(release.noisy_counts)[::-1]
@@ -44,7 +44,7 @@ def count_chart(release: SourceTargetRelease, step: SanitizeStep, refused: Label
         title="Noisy counts",
         alt=f"Bar chart of the noisy counts of {len(counts)} released cells beside the threshold of "
         f"{number(release.threshold)} records.",
-        caption="Cells from the fullest on. A cell below the threshold is refused: nothing of it is released.",
+        caption="Cells, fullest first. A cell below the threshold is refused: nothing about it is released.",
         x=Axis("cells", view=(-1.0, r + 1.0), ticks=False),
         y=Axis("records, with noise", view=(min(0.0, -0.1 * top), 1.08 * top)),
         layers=(*layers, Layer.line("Threshold", PUBLIC, (-1.0, r + 1.0), (release.threshold,) * 2, size=1.5)),
@@ -58,7 +58,7 @@ def _bars(name: str, ink: Ink, heights: FloatArray, first: int) -> Layer:
 
 
 def bound_chart(step: SanitizeStep, coreset_radius: float, nonprivate_difference: float) -> Scene:
-    """Return the parts of the data-dependent bound beside the measured difference, in diameters: curator only."""
+    """Return the parts of the data-dependent bound next to the measured difference, in diameters. Curator only."""
     lanes = {
         "S′ instead of S, measured": nonprivate_difference,
         "Neighbors: Δ": step.nonprivate_delta_t or 0.0,
@@ -117,7 +117,7 @@ def cost_of(distances: FloatArray, targets: Points, chosen: Labels) -> float:
 def run_many(source: Points, box: Box, question: CostQuestion, n_runs: int, seed: int) -> Costs:
     """Run every method `n_runs` times with different noise; each S' serves all k.
 
-    The choice without privacy is the cheapest that any search finds, those of the runs included.
+    The choice without privacy is the cheapest one that any search finds, including the runs' searches.
     """
     params, targets = question.params, question.params.targets
     ball = Ball.around(box) if params.ball is None else params.ball
@@ -154,7 +154,7 @@ def k_chart(costs: Costs, k: int, budget: str, unit: str) -> Scene:
 
 
 def budget_chart(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbol: str, unit: str) -> Scene:
-    """Return every method's cost against the budget, at one k: each of `costs` has that k alone."""
+    """Return every method's cost against the budget, at one k: each of `costs` has only that k."""
     at = np.log10(np.array(budgets))
     values = list(np.stack([each.nonprivate_costs[:, 0] for each in costs], axis=1))
     # No budget changes the floor.
@@ -169,7 +169,7 @@ def medians(costs: Costs, k: int) -> tuple[float, ...]:
 
 
 def reversal(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbol: str) -> str:
-    """Say how often a run costs more at the budget `now` than at the previous budget, and why; "" for never.
+    """Report how often a run costs more at the budget `now` than at the previous budget, and why; "" for never.
 
     `budgets` ascend, and each of `costs` has one k. A run has the same draws at both budgets, but scaled differently,
     and a different scale can lead to a different choice. Curator only, because it is exact.
@@ -183,8 +183,8 @@ def reversal(budgets: Sequence[float], costs: Sequence[Costs], now: float, symbo
         return ""
     named = ", ".join(f"{name}: {count} of {less.shape[1]} runs" for name, count in zip(METHODS, counts, strict=False))
     return (
-        f"More {symbol} lowers the noise, not every run's cost: centers are chosen beside noisy points, and luck "
-        f"decides too. Costlier at {symbol} = {number(now)} than at {number(budgets[at - 1])}: {named}."
+        f"More {symbol} lowers the noise, but not every run's cost: centers are chosen from noisy points, and luck "
+        f"plays a part. Costlier at {symbol} = {number(now)} than at {number(budgets[at - 1])}: {named}."
     )
 
 
@@ -199,7 +199,7 @@ def _chart(title: str, x: str, at: FloatArray, values: Sequence[FloatArray], now
     return Plot(
         title=title,
         alt=f"Line chart of the cost of {', '.join(METHODS)} against {x}; the highest is {number(top)}{unit}.",
-        caption="Lines are medians, bands the middle 80 % of runs. Exact: the curator's.",
+        caption="Lines are medians, bands the middle 80 % of runs. Exact costs. Curator only.",
         x=Axis(x, view=(float(at.min()) - pad, float(at.max()) + pad), log=True),
         y=Axis("mean distance", unit.strip(), view=(0.0, 1.06 * top if top > 0 else 1.0)),
         axes_public=False,

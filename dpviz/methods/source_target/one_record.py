@@ -125,7 +125,8 @@ def change_scene(change: SourceChange, params: Params, words: Words, view: View)
         )
     return Scene(
         title="One record, the same noise",
-        alt=f"Both releases over each other: {change.n_centers_changed} of {len(second.selected)} new centers differ.",
+        alt=f"Both releases, one over the other: {change.n_centers_changed} of {len(second.selected)} new centers "
+        "differ.",
         caption="Filled: before. Rings: after. Red: a mean that passes the threshold on one side only.",
         x=plane.x,
         y=plane.y,

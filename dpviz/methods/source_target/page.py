@@ -1,4 +1,4 @@
-"""Source-target clustering: move ε, and watch the release from a secret source, and the centers beside it."""
+"""Source-target clustering: move ε, and watch the release from a secret source, and the centers chosen for it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -44,19 +44,19 @@ from dpviz.ui.runs import RunRequest, follow, scalars, words_of
 CHART_HEIGHT = 340
 PAIR_HEIGHT = 480
 NO_TARGETS = (
-    "Your data are the secret source. They have no targets, so public ones are spread over their box: choose how, and "
-    "how many, behind the method's button, or take a pair that has targets of its own under Data."
+    "Your data are the secret source. They have no targets, so dpviz spreads public targets over their box. Choose "
+    "how, and how many, behind the method's button, or choose a pair with its own targets under Data."
 )
 _SAID = "dpviz:no-targets"
 
-# Data: pairs of their own, or any set as the source with targets spread over its box.
+# Data: bundled pairs, or any set as the source with targets spread over its box.
 
 SPREAD = Knob(
     "targets",
     "choice",
     "even",
     "Targets",
-    "Public: spread over the box, whatever the source is.",
+    "Public: spread over the box, regardless of the source.",
     choices=(("even", "Evenly spread"), ("uniform", "At random")),
 )
 NUMBER = Knob(
@@ -113,7 +113,7 @@ WHAT = Knob(
     "choice",
     "remove",
     "What happens to it",
-    "Removing is the neighbor that the guarantee speaks of; moving is removing and adding.",
+    "The guarantee is about removing a record; moving one is removing and adding it.",
     choices=(("remove", "It is removed"), ("move", "It is moved")),
 )
 RUNS = Knob("n_cost_runs", "int", 10, "Runs of each method", "More runs, steadier bands.", 5, 30)
@@ -180,7 +180,7 @@ class SourceTargetPage(MethodPage):
 
     @property
     def has_pair(self) -> bool:
-        """True if the source comes from a pair, which has targets of its own."""
+        """True if the source comes from a pair, which has its own targets."""
         source = self.frame.source
         return not source.own and source.key[0] in PAIRS
 
@@ -215,7 +215,7 @@ class SourceTargetPage(MethodPage):
             if values["noise"] == "gaussian" and self.budget.name == "epsilon":
                 values["delta"] = controls.control(DELTA)
             if values["noise"] == "gaussian" and values["method"] == "nna":
-                st.caption("With Gaussian noise both rules of the threshold are the same one, ours.")
+                st.caption("With Gaussian noise, both choices give the same threshold, dpviz's rule.")
 
     def draw_look(self) -> None:
         """Read which record the reader looks at. Curator only."""
@@ -246,7 +246,7 @@ class SourceTargetPage(MethodPage):
         return guarantees(self.frame.source.dataset.box, self.params(float(state.value(self.budget))))
 
     def draw_slider(self) -> float:
-        """Draw the slider of ε or ρ; deployments are known for ε alone."""
+        """Draw the slider of ε or ρ; deployments are known only for ε."""
         if self.budget.name == "epsilon":
             return super().draw_slider()
         return controls.stage_slider(self.budget, stage.message(), note=self.meaning)
@@ -262,7 +262,7 @@ class SourceTargetPage(MethodPage):
         return [*pairs, *two_worlds.link(self.frame), (self.budget.name, self.budget.format(epsilon))]
 
     def follow_click(self, picture: LiveState | None) -> None:
-        """Look at the record that was clicked, once for each click."""
+        """Select the clicked record, once for each click."""
         if picture is None or picture.picked != PICK or not clicked(picture, "source"):
             return
         if picture.picked_mark is None:
@@ -345,7 +345,7 @@ class SourceTargetPage(MethodPage):
         )
         row, n = self.row(), self.frame.source.dataset.n
         if self.frame.public:
-            st.info("Two runs with the same noise show the record: they are the curator's. You see one release.")
+            st.info("Two runs with the same noise show the record, so only the curator sees them. You see one release.")
         elif row is None:
             st.info("There is no source record to look at.")
         else:
@@ -373,9 +373,7 @@ class SourceTargetPage(MethodPage):
         live(scene, key="record", height=PAIR_HEIGHT)
         safe_table(pd.DataFrame(one_record.cost_rows(change, self.unit)), hide_index=True)
         if seed.secret:
-            st.caption(
-                "Both runs have noise of this session, other than the picture's: secret noise is not drawn twice."
-            )
+            st.caption("Both runs use noise from this session, not the picture's: secret noise is never drawn twice.")
 
     def describe_change(self, params: Params, change: SourceChange) -> None:
         """Describe the changes in words, and for observation 4.2's pair those that no private method can avoid."""
@@ -395,7 +393,7 @@ class SourceTargetPage(MethodPage):
             f"Observation 4.2, for k = {k}: with or without that record, any method that keeps ε = "
             f"{ceiled(promise.epsilon)} costs at least {floored(extra)} more than the best, in at least "
             f"{floored(100 * chance)} of 100 runs on one of the two. One record moves the best cost by a constant "
-            "(observation 4.1), so that no private method is good on every input."
+            "(observation 4.1), so no private method is good on every input."
         )
         if params.n_centers != k:
             st.caption(f"The page's k is {params.n_centers}: the observation is about {k}.")

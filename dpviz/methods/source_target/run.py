@@ -50,11 +50,11 @@ from dpviz.stories.stage import Stage
 from dpviz.stories.view import Projection, View, Words, plane_caption, project
 from dpviz.stories.wording import ROOM_LIMIT, in_words, length_words, opened, things
 
-# Seed of the random starts and samples of selections beside the run.
+# Seed of the random starts and samples of selections for comparison.
 SELECT_SEED = 0
 # Share of the distance without privacy. A distance larger by this share is hardly larger. Our choice.
 NEAR = 0.1
-# Share of what helpers save. Losing as much is as bad as ignoring the helpers. Our choice.
+# Share of the distance that helpers save. Losing as much is as bad as ignoring the helpers. Our choice.
 SAVED = 0.9
 # Share of the averages outside the box. Our choice.
 SCATTERED = 0.5
@@ -72,7 +72,7 @@ TERMS = (
     ),
     ("Source S", "The secret records: the paramedics. Each of them serves whoever is near."),
     ("Targets T", "The public places that need somebody near. New centers are chosen among them."),
-    ("S′", "Points that are released in place of S: means of records, with noise."),
+    ("S′", "Points that are released instead of S: means of records, with noise."),
     ("NNA", "Each record goes to its nearest target. A target's cell with enough records gives one noisy mean."),
     ("NAS", "Each target gives the noisy mean of the t records nearest to it."),
     ("Threshold", "A cell whose noisy count is below it is refused: a mean of few records would be all noise."),
@@ -106,7 +106,7 @@ class TargetReference(ReadOnly, Confidential):
 
     # (n,) from each target to its nearest source record. Infinite if there is none.
     nonprivate_distances: FloatArray
-    # (k,) the cheapest targets that several searches beside the source itself have found.
+    # (k,) the cheapest targets that several searches with the source itself have found.
     nonprivate_selected: Labels
     # (k,) targets chosen as if there were no source, "Cluster T". Public.
     ignorant: Labels
@@ -116,7 +116,7 @@ class TargetReference(ReadOnly, Confidential):
 
 @dataclass(frozen=True, eq=False)
 class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
-    """One run: the release in place of the source, and the new centers; `unit`, `classes` are the source's (m,)."""
+    """One run: the release that replaces the source, and the new centers; `unit`, `classes` are the source's (m,)."""
 
     reference: TargetReference
     # False: the targets were spread over bounds that come from the records.
@@ -130,14 +130,14 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @classmethod
     def reference_key(cls, params: Params, result: object) -> tuple[object, ...]:
-        """Return a key of everything the comparison depends on beside the data, which excludes noise and budget."""
+        """Return a key of the comparison's inputs except the data; noise and budget are not among them."""
         del result
         ball = None if params.ball is None else (fingerprint(params.ball.center), params.ball.radius)
         return (fingerprint(params.targets), ball, params.n_centers, params.solver, params.coreset_radius)
 
     @classmethod
     def find_reference(cls, points: Points, words: Words, result: object, params: Params) -> TargetReference:
-        """Return the best centers beside the source itself that are found, and centers as if there were none."""
+        """Return the best centers found with the source itself, and centers without any source."""
         del result
         targets, box = params.targets, words.box
         points = box.clip(points)
@@ -169,7 +169,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def step(self) -> SanitizeStep:
-        """The first step. Only those of its arrays are public that the release also has."""
+        """The first step. Only arrays that the release also has are public."""
         step = self.steps[0]
         assert isinstance(step, SanitizeStep)
         return step
@@ -220,7 +220,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         )
         shares = []
         for name, chosen in choices:
-            # The chosen targets come first, so that a labeled target finds itself among equals.
+            # The chosen targets come first, so that a labeled target is its own nearest neighbor in case of ties.
             nearest = scipy.spatial.cKDTree(np.concatenate([targets[chosen], source])).query(targets, k=1)[1]
             labels = np.concatenate([classes[chosen], known])[nearest]
             shares.append((name, float((labels == classes).mean())))
@@ -259,20 +259,21 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @property
     def lede(self) -> str:
-        """The purpose of the method, and what its points are. Public."""
+        """The purpose of the method, and the meaning of its points. Public."""
         if self.reach is not None:
             return (
-                f"Where is help missing? It is near in the light. Of {self.source_words}, only **blue** is published."
+                "Where is help missing? Help is near in the light. "
+                f"Only **blue** is published about {self.source_words}."
             )
         wanted = "Choose centers for the" if self.is_neutral else "Bring help to"
-        return f"{wanted} {self.words.nouns.target[1]}; of {self.source_named}, only **blue** is published."
+        return f"{wanted} {self.words.nouns.target[1]}; only **blue** is published about {self.source_named}."
 
     def finding(self) -> Sentence:
-        """Say the run in one sentence; it names no protection that is not proved."""
+        """Describe the run in one sentence, which names no unproved protection."""
         return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
-        """Say how far help is, compared with no privacy and with ignoring the source."""
+        """Describe the distance of help, compared with no privacy and with ignoring the source."""
         many, (cost, floor), ignored = self.source_words, self.costs, self.cost_of_ignoring
         near, help_is = cost <= (1.0 + NEAR) * floor, "targets are" if self.is_neutral else "help is"
         if self.reach is not None:
@@ -322,7 +323,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return risk is not None and risk.value <= ROOM_LIMIT
 
     def _publics_finding(self) -> str:
-        """Say what was chosen, whether noise threw averages off the map, and how much doubt is left."""
+        """Describe the choice, whether noise moved averages off the map, and the remaining doubt."""
         k, released = len(self.release.selected), self.released
         outside = float(((released < 0.0) | (released > 1.0)).any(axis=1).mean()) if len(released) else 0.0
         if not len(released):
@@ -333,7 +334,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     @cached_property
     def cost_of_ignoring(self) -> float:
-        """Cost of the centers for targets alone, beside the source. Curator only."""
+        """Cost, with the source, of centers chosen for the targets alone. Curator only."""
         return self.nonprivate_cost(self.reference.ignorant)
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
@@ -388,12 +389,12 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             Fact(
                 "Cost", length_words(cost, unit.strip()), "Mean distance from a target to the source or a new center."
             ),
-            Fact("Beside no privacy", times(cost, floor), "Without privacy, centers are chosen beside S itself."),
+            Fact("Compared to no privacy", times(cost, floor), "Without privacy, centers are chosen beside S itself."),
             Fact("Ignoring the source", ignorant, "Cluster T: centers for the targets alone."),
             Fact(
                 "Cost estimated from S′",
                 length_words(float(self.service[0].mean()), unit.strip()),
-                "All the public knows.",
+                "All that the public knows.",
                 True,
             ),
             *(
@@ -436,7 +437,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             (targets, f"{box_words(self.words)}, and the ball around it", "ε or ρ, and every other knob"),
             (
                 "Source records, their exact averages and counts",
-                "The cost beside the source, and what centers without privacy would cost",
+                "The cost with the source, and the cost of centers without privacy",
                 "The data-dependent bound",
             ),
         )
@@ -529,12 +530,12 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         return (*self.profile_charts(), own)
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
-        """Return a photograph (height, width, 3) whose pixels wear the nearest released color or center: curator."""
+        """Return a photograph (height, width, 3) in the nearest released colors or centers. Curator only."""
         nearest = scipy.spatial.cKDTree(self.known).query(self.words.box.from_unit(self.unit), k=1)[1]
         return center_facts.recolored(self.known, np.asarray(nearest), shape)
 
     def outcome(self) -> Outcome:
-        """Return this run's part in a picture of many: its new centers, and their cost beside the source."""
+        """Return this run's part in a picture of many: its new centers, and their cost with the source."""
         floor = self.nonprivate_cost(self.reference.nonprivate_selected)
         # Many runs share one mark, and no run is drawn below it.
         cost = max(self.costs[0], floor)

@@ -50,7 +50,7 @@ def nonprivate_cost(chosen: Labels) -> float:
 
 @cache
 def floor() -> float:
-    """Return the cost of centers that are chosen beside the source itself."""
+    """Return the cost of centers that are chosen with the source itself."""
     problem = town()
     return nonprivate_cost(nonprivate_stc(problem.source, problem.targets, N_CENTERS, rng=np.random.default_rng(0)))
 
@@ -91,7 +91,7 @@ CHAPTER = RunChapter(
     "helpers",
     "Helpers kept secret",
     "Green places need first aid nearby. Paramedics live at the gray rings, which stay secret: noisy averages "
-    f"of homes (diamonds) stand in for them, and {N_CENTERS} new centers, first-aid points, go where those are far. "
+    f"of homes (diamonds) stand in for them, and {N_CENTERS} new centers, first-aid points, go where none is near. "
     f"At first ε = {EPSILON.default:g}.",
     Question(
         "Now ε is 1. How much farther do people walk than if the homes were known, in percent?",
@@ -110,7 +110,8 @@ CHAPTER = RunChapter(
         "new first-aid point": "New center",
     },
     112,
-    "A secret can be used without being shown: noisy averages of it stand in, and everything after them is public.",
+    "A secret can be used without being shown: noisy averages stand in for it, and everything computed from them is "
+    "public.",
     1.0,
     lambda epsilon: {
         "data": "first_aid",
@@ -128,7 +129,7 @@ WORDS = {
     r"d,\ n,\ t": "features, number of averages, neighbors in an average; the ball is 1 wide",
     r"\rho": "the budget of zCDP",
     r"\gamma": "how often an empty cell may pass, or noise may pass the bound",
-    r"\Lambda": "how far noise moves an average at most, except with chance γ",
+    r"\Lambda": "the farthest that noise moves an average, except with chance γ",
 }
 
 
@@ -153,7 +154,7 @@ def formulas(it: Known) -> tuple[Formula, ...]:
 
 
 def _sensitivity(scheme: SourceTargetScheme) -> Formula:
-    """Return the sensitivity of everything that is released, as used in the calibration."""
+    """Return the sensitivity of the whole release, as used in the calibration."""
     d, n, t = scheme.d, scheme.n_averages, scheme.t
     laplace = scheme.noise == "laplace"
     value = (l1_sensitivity if laplace else l2_sensitivity)(scheme, published=scheme.published)
@@ -179,7 +180,7 @@ def _noise(scheme: SourceTargetScheme, event: LaplaceEvent | GaussianEvent) -> F
         ("nna", "laplace"): "5.11",
         ("nna", "gaussian"): "5.13",
     }[scheme.method, scheme.noise]
-    source = f"Schnapp & Sabato, theorem {theorem}" if scheme.published else "dpviz: the least that this release needs"
+    source = f"Schnapp & Sabato, theorem {theorem}" if scheme.published else "dpviz: the minimum for this release"
     name, (n, t) = "Noise of every number released", (scheme.n_averages, scheme.t)
     if isinstance(event, LaplaceEvent):
         symbol, delta, value = "b", r"\Delta_1", event.scale
@@ -208,7 +209,7 @@ def _noise(scheme: SourceTargetScheme, event: LaplaceEvent | GaussianEvent) -> F
 
 def _threshold(it: Known, scheme: SourceTargetScheme) -> Formula:
     """Return the noisy count from which NNA releases a cell's average."""
-    name, value, gamma = "A cell's average is released from this noisy count on", it.release.threshold, it.params.gamma
+    name, value, gamma = "Noisy count from which a cell's average is released", it.release.threshold, it.params.gamma
     scale = tex(it.release.scale)
     if scheme.noise == "gaussian":
         filled = rf"1 + {scale}\sqrt{{2\ln(1/{tex(gamma)})}}"
@@ -234,7 +235,7 @@ def _bound(it: Known, scheme: SourceTargetScheme) -> Formula:
     value = noise_bound(scheme, gamma)
     unit = "widths of the ball" + (": it says nothing" if value >= 1 else "")
     return Formula(
-        "How far noise moves an average at most", general, filled, value, unit, "Schnapp & Sabato, theorem 5.5"
+        "The farthest that noise moves an average", general, filled, value, unit, "Schnapp & Sabato, theorem 5.5"
     )
 
 

@@ -6,7 +6,7 @@ Byun, Choi & Lee, "Improving the Utility of Differentially Private Clustering th
 Starts (lines 7 to 13) are quadratic strings between the means of each pair of components. Line 7 takes the largest f,
 the lowest density, on the segment; line 11 is printed with argmin, a misprint: the lowest density is meant there too.
 Every critical point of a mixture is x(a) = (sum_k a_k P_k)^-1 sum_k a_k P_k mu_k for shares a (Ray & Lindsay 2005,
-theorem 1), so besides the strings, a start stands at each low of the density along x(a) of two components.
+theorem 1), so in addition to the strings, there is a start at each low of the density along x(a) of two components.
 
 From every start a walk climbs along the softest axis of f = -log p and descends along the others (Cerjan & Miller 1981;
 close to a saddle it is Newton's method on grad f = 0, line 14). Many walks end at one point: those that meet go on as
@@ -296,7 +296,7 @@ def walking_from(mixture: Mixture, starts: Points, strings: Labels) -> Labels:
 
 
 def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
-    """Walk from `starts` (m, D) towards index-one points.
+    """Walk from `starts` (m, D) toward index-one points.
 
     Return the ends (m, D), which ends are critical points (m,), and the start whose walk each one joined (m,).
     """

@@ -1,1 +1,1 @@
-"""Audit: how much privacy runs themselves show to be lost."""
+"""Audit: lower bounds on the privacy loss, from runs."""

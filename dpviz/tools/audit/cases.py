@@ -42,7 +42,7 @@ DELTA = 1e-3
 CACHED_PAIRS = 256
 # Prefixes of the names of budgets.
 BUDGETS = ("epsilon", "rho")
-# Parameters that the words for a mode always name, whatever their value.
+# Parameters that the description of a mode always names, whatever their value.
 MODE_KNOBS = ("mode", "calibration")
 # Number of records in the middle of the box, so that only the record in the corner moves a sum. Our choice.
 RECORDS = 20
@@ -52,9 +52,9 @@ GAPS = 4001
 GAP = 0.00994
 # Width of that counterexample's box, in data units.
 WIDTH = 40.2
-# A place between two of the 20 packed centers of seed 0: two ways of adding up a score put it on two sides.
+# A place between two of the 20 packed centers of seed 0: two ways of adding up a score assign it to different sides.
 BETWEEN = (0.5492964540159488, 0.7296474498157)
-# Number of copies of the record at BETWEEN. Until 0.1.0, one copy less sent the assignment the other way.
+# Number of copies of the record at BETWEEN. Until 0.1.0, one copy fewer reversed the assignment.
 CROWD = 16_000
 UNIT = Box.cube(0.0, 1.0, 2)
 # Corner of halved cubes, cells and bins. It is also halfway between the audit's two targets.
@@ -186,7 +186,7 @@ class AuditCase:
 
     @property
     def pair(self) -> Pair:
-        """The two neighboring data sets. The usual ones take a run, to read the claim, on first use."""
+        """The two neighboring data sets. The usual limits need a run, to read the claim, on first use."""
         return _usual_pair(self.key) if self.own_pair is None else self.own_pair
 
     @property
@@ -210,7 +210,7 @@ class AuditCase:
         return bool(_budgets(self.params))
 
     def run(self, points: Points, rng: np.random.Generator) -> Release:
-        """Run once and return the release."""
+        """Run once, and return the release."""
         release: Release = self.result(points, rng).release
         return release
 

@@ -37,7 +37,7 @@ SMALLEST = -1100.0
 MANTISSA = 53
 EXACT, QUICK = "exact", "quick"
 QUICK_CAVEAT = (
-    "The proof is for real numbers. Noise from a seed is drawn in floating point, for teaching: its last bits tell "
+    "The proof is for real numbers. Noise from a seed is drawn in floating point, for teaching: its last bits reveal "
     "which of two counts it was added to (Mironov 2012). Secret noise is drawn exactly."
 )
 
@@ -80,7 +80,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     """Count the records near one side of the box, and add Laplace noise of scale 1 / epsilon."""
     unit = box.to_unit(box.clip(as_points(points, n_features=box.d)))
     count = float((unit[:, 0] > CORNER).sum())
-    # The seed also feeds the exact sampler, so that an audit can be repeated.
+    # The exact sampler also uses the seed, so that an audit can be repeated.
     source = rng if params.sampler == QUICK else SecretGenerator(OsBits(rng.bytes))
     yield CountStep(count, laplace([count], scale=1.0 / params.epsilon, rng=source))
 

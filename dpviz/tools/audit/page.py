@@ -56,13 +56,13 @@ from dpviz.ui.runs import ChartScreen, address, keep
 from dpviz.ui.server.served import served
 
 TITLE = "Audit"
-NO_FILE = "The audit runs on two worlds of its own: the records of your file play no part in it."
+NO_FILE = "The audit runs on two worlds of its own: it does not use your file's records."
 METHOD = Knob(
     "audited",
     "choice",
     next(iter(AUDITED)),
     "Method",
-    "What is run many times.",
+    "The method that is run many times.",
     choices=tuple((name, algorithm.title) for name, algorithm in AUDITED.items()),
 )
 PAIR = Knob(
@@ -70,17 +70,17 @@ PAIR = Knob(
     "choice",
     "made",
     "Two worlds",
-    "Made up so that a broken promise shows most, or the chosen data with one record removed or moved.",
+    "Made up so that a broken promise is easiest to see, or the chosen data with one record removed or moved.",
     choices=(("made", "Worst case"), ("own", "This data")),
 )
 # The cases are for a budget of 1. This value multiplies all of their budget, whatever parts it is divided into.
-EPSILON = Knob("audit_epsilon", "float", 1.0, "Audited at ε", "What each run may spend.", 0.1, 10.0, log=True)
+EPSILON = Knob("audit_epsilon", "float", 1.0, "Audited at ε", "The budget of each run.", 0.1, 10.0, log=True)
 RUNS = Knob(
     "audit_runs",
     "choice",
     "500",
     "Runs in each world",
-    "More runs show more. Where many runs are one call, ten times as many are made.",
+    "More runs show more. If one call makes many runs, ten times as many are made.",
     choices=(("200", "200"), ("500", "500"), ("2000", "2k"), ("20000", "20k")),
 )
 TAB = Knob(
@@ -91,7 +91,7 @@ TAB = Knob(
     "",
     choices=(("table", "All methods and modes"), reading.CHOICE),
 )
-SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Other runs, the same worlds.", 0, MOST_SEED)
+SEED = Knob("audit_seed", "int", 0, "Seed of the runs", "Different runs, the same worlds.", 0, MOST_SEED)
 CODE = "The calls behind the numbers above, and two charts of them: the same worlds, runs and seeds."
 _WAIT = "wait-audit"
 _STOPPED = "dpviz:audit-stopped"
@@ -109,7 +109,7 @@ _STAGE = served("audit_stage")
 CHOICE = ("audit", "Audit")
 TAB_WORDS = (
     "The method runs on pairs of small data sets, or worlds, that differ in one record, in corners of this page's box. "
-    "How well their releases can be told apart bounds from below how much privacy is lost."
+    "The easier their releases are to tell apart, the more privacy is lost: the audit shows a lower bound."
 )
 # Enough runs to show worlds that never look alike. The Audit page offers other numbers.
 TAB_RUNS, TAB_SEED = 500, 0
@@ -190,7 +190,7 @@ def ask(page: PageFrame) -> AuditQuestion:
         pair = str(controls.control(PAIR))
         record, last = CONSTRUCTED, page.dataset.n - 1
         if pair == "own" and page.source.own and page.public:
-            # The number of records is for the curator only, and so is the record.
+            # The number of records and the record are for the curator only.
             record = 0
         elif pair == "own" and last >= 0:
             words = "Whose presence is audited: a row of the data."
@@ -235,7 +235,7 @@ def _modes(method: str) -> Knob:
         "choice",
         f"{method}:{first}" if first else modes[0].key,
         "Mode",
-        "Short runs with a public start and one cluster: noise in one place shows most.",
+        "Short runs with a public start and one cluster: noise in one place is easiest to see.",
         choices=tuple((case.key, f"{case.mode} ({case.pair_name})" if case.pair_name else case.mode) for case in modes),
     )
 
@@ -323,7 +323,7 @@ def drawn(
         "worlds": pictures.SIDES[bool(pairs) and pairs[0].pair.adjacency is Adjacency.REPLACE],
         "columns": pictures.COLUMNS,
         "whom": [public, is_own],
-        # In worlds that were made up nothing is secret: everyone sees the same.
+        # In made-up worlds nothing is secret: everyone sees the same.
         "audience": str(state.value(frame.AUDIENCE)) if is_own and not hiding.hides(frame.AUDIENCE.name) else None,
         "audiences": frame.AUDIENCE.choices,
         "method": None if hiding.hides(METHOD.name) else method,
@@ -442,7 +442,7 @@ def keep_on_screen(
 ) -> None:
     """Keep the screen's contents for export. The public has no scenes of real records."""
     public = page.public
-    own = (files.CURATOR,) if question.is_own else ("Worlds that were made up: nothing in them is secret.",)
+    own = (files.CURATOR,) if question.is_own else ("These worlds were made up: nothing in them is secret.",)
     one_row = _person_words(page, question, case)
     notes = tuple(filter(None, (promise(case.guarantee), *((files.PUBLIC,) if public else own), one_row)))
     view = tuple(scene.public() for scene in scenes) if public else scenes
@@ -482,13 +482,13 @@ def table() -> None:
     except (TablesError, OSError) as error:
         state.error(error if isinstance(error, TablesError) else "The table is missing.")
     if report is not None:
-        words = f"{report.runs:,} runs in each world for what is proved, more where they are cheap."
-        st.caption(f"{words} The table says how many for each.")
+        words = f"{report.runs:,} runs in each world for proved methods, more if runs are cheap."
+        st.caption(f"{words} The table shows the number for each.")
         _draw_rows(report.table("audit").rows)
-    with st.expander("How to read it, and what no audit sees"):
+    with st.expander("How to read it, and its blind spots"):
         st.markdown("\n".join(f"- {state.plain(note)}" for note in NOTES))
     if report is not None:
-        st.caption("The file's table again, to the digit, from a command line:")
+        st.caption("This command reproduces the file's table to the last digit:")
         st.code(report.command, language="sh", wrap_lines=True)
 
 
@@ -548,7 +548,7 @@ def tab(page: PageFrame, method: str) -> None:
             st.button("Run it again", on_click=_stop, args=(None,))
         else:
             name = (page.source.key, question)
-            st.button("Stop", help="Runs that have not begun never begin.", on_click=_stop, args=(name,))
+            st.button("Stop", help="Runs that have not started are canceled.", on_click=_stop, args=(name,))
         return
     audited = found.audited
     panel.sentence(pictures.sentence(audited), public=page.public)

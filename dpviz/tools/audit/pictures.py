@@ -1,6 +1,6 @@
 """Pictures and words of an audit: two worlds side by side, the attack against its limit, the stage, and the reading.
 
-For real records, everything here is curator only, because an audit looks at what a release without noise would show.
+For real records, everything here is curator only, because an audit examines the information in a release without noise.
 Statistics and events have names that a reader understands: "first zone center, x", not "zone_centers [0, 0]".
 
 The stage has two numbers, two growing stacks of runs, and one sentence about their result. The counts leave out the
@@ -36,7 +36,7 @@ BINS = 48
 TAIL = 0.5
 WORLDS = ("First world", "Second world")
 FILL = 0.45
-HIDDEN = "Measured on real records: the curator sees it, you do not."
+HIDDEN = "Measured on real records: only the curator sees it."
 SECRET = "The records of both worlds, and how often each event came up in their runs."
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 # Axis names of the synthetic pairs, whose features have no names.
@@ -49,7 +49,7 @@ _NAMES = {"n_blocks": "number of blocks", "value": "value", "child_counts": "noi
 _LEARNED = {
     "learned direction (exact)": "weighted sum of all released numbers",
     "learned direction (shrunk)": "weighted sum of all released numbers",
-    "learned sum, cut off": "weighted sum of the telling released numbers, each cut off",
+    "learned sum, cut off": "weighted sum of the informative released numbers, each cut off",
 }
 _SUMMARIES = {"sum": "sum of all", "least": "smallest of the", "largest": "largest of the", "size": "how many"}
 
@@ -72,7 +72,7 @@ TERMS = (
     ),
     *meant("violation"),
     ("Undecided", "With so few runs, no result could have refuted the promise."),
-    ("Ceiling", "The largest ε that this number of runs can show. Worlds that never look alike reach it."),
+    ("Ceiling", "The largest ε that this number of runs can show. Worlds that never produce the same result reach it."),
 )
 
 
@@ -109,7 +109,7 @@ def facts(audited: Audited) -> tuple[Fact, ...]:
         Fact("Measured ε, at least", floored(bound.epsilon_lower), sure, public),
         # For ε per unit of distance, the limit for real records reveals how far a record moved.
         Fact(f"{kind} ε", ceiled(audited.limit.epsilon), "For these two data sets.", public),
-        Fact("Most that can be shown", ceiled(bound.ceiling), "By so many runs, for any method.", True),
+        Fact("Largest ε that can be shown", ceiled(bound.ceiling), "With this many runs, for any method.", True),
     ]
     if bound.events:
         event = bound.events[0]
@@ -157,7 +157,7 @@ def histogram(audited: Audited) -> Scene:
         title="The two worlds",
         alt=f"Histograms of {name} in the two worlds, over {bound.n_estimating:,} runs each. "
         + sentence(audited).curator,
-        caption=f"{audited.pair}{words} Bars at the ends hold what lies beyond, too.",
+        caption=f"{audited.pair}{words} Bars at the ends include everything beyond them.",
         public_caption=HIDDEN if audited.is_own else "",
         x=Axis(name if not audited.is_own else "statistic", view=(low, high)),
         y=Axis("share of the runs", view=(0.0, 1.1 * tallest)),
@@ -179,7 +179,7 @@ def roc(audited: Audited) -> Scene:
         attacks.empirical_roc(scores[0], scores[1]),
         audited.limit,
         title="The attack against the limit",
-        alt="Right alarms against false alarms of an attack that looks at the statistic. " + sentence(audited).curator,
+        alt="Right alarms against false alarms of an attack on the statistic. " + sentence(audited).curator,
         caption=f"The attack guesses by a threshold. Above the {kind} line the promise would be broken.",
         name="The attack",
         limit=f"What is {kind}",
@@ -256,11 +256,11 @@ MOST_POINTS = 60
 # Promise of a method that promises nothing.
 NOTHING = "nothing"
 HALVES = "Half of the runs of each world choose the attack; the other half test it, and only those are counted."
-LEDE = "Two worlds differ in one person: you. An attacker sees one result, a dot, and says which world it came from."
-SIDES = {False: ("With you", "Without you"), True: ("With your record", "With another one")}
+LEDE = "Two worlds differ in one person: you. An attacker sees one result, a dot, and guesses which world it came from."
+SIDES = {False: ("With you", "Without you"), True: ("With your record", "With a different one")}
 SAYS = {False: ("you", "not you"), True: ("yours", "another")}
 STARTED = "The runs have begun. Can an attacker tell the two worlds apart?"
-STOPPED = "Stopped: nothing is shown of runs that are not complete."
+STOPPED = "Stopped: incomplete runs show nothing."
 KEPT = "An attack can break a promise; only a proof can keep it."
 REPAIRED = "Its repaired version, which the {} page shows, is proved."
 # Stands for a method if a sentence has no room for its name.
@@ -314,7 +314,7 @@ class AuditStage(Confidential):
     note: str
     # Names of the worlds, the upper world first.
     worlds: tuple[str, str]
-    # Word that the attacker says beyond the threshold.
+    # The attacker's answer beyond the threshold.
     says: str
     # Whether that word is right in the upper world.
     first_is_likely: bool
@@ -416,16 +416,16 @@ def finding_of(audited: Audited, who: str = IT) -> str:
     bound, limit = audited.bound, audited.limit.epsilon
     least, promised = floored(bound.epsilon_lower), ceiled(limit)
     if math.isinf(limit):
-        return f"Nothing is promised here, and at least {least} leaks."
+        return f"Nothing is promised here, and the leak is at least {least}."
     if audited.is_violated:
         return broken(limit, bound.epsilon_lower, who)
     if audited.is_undecided:
         runs = f"{2 * bound.n_estimating:,} runs"
         # Use the verdict's confidence if the bound's own ceiling could be above the limit.
         most = bound.ceiling if bound.ceiling <= audited.limit.epsilon else bound.ceiling_at(VERDICT_CONFIDENCE)
-        return f"Undecided: {runs} can show at most {ceiled(most)}, and it promised {promised}."
+        return f"Undecided: {runs} can show at most {ceiled(most)} of the promised {promised}."
     if _is_doubtful(audited):
-        return f"Undecided: it promised {promised}, and these runs point to {least}."
+        return f"Undecided: the promise is {promised}, and these runs point to {least}."
     measured = estimate(audited)
     if 0.0 < measured <= limit:
         return f"Kept so far: the leak is estimated at {measured:.2g} of {promised} promised."
@@ -440,7 +440,7 @@ def broken(limit: float, leak: float, who: str = IT) -> str:
 
 
 def _named(who: str, words: str) -> str:
-    """Begin a finding with the method's name if there is room for it."""
+    """Begin a finding with the method's name if it fits."""
     named = f"{who} {words}"
     is_short = len(named) <= MOST_CHARACTERS and len(named.split()) <= MOST_WORDS
     return named if is_short else f"{IT} {words}"
@@ -461,7 +461,7 @@ def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
         return verdict, "These runs alone could not show it." if audited.is_undecided else KEPT
     if math.isinf(limit):
         return "Nothing is claimed, and nothing is proved.", "There is no promise to break."
-    fate = "is claimed, and these runs disprove it" if audited.is_violated else "is only claimed: nobody has proved it"
+    fate = "is claimed, and these runs disprove it" if audited.is_violated else "is only claimed: no one has proved it"
     verdict = f"ε = {ceiled(limit)} {fate}."
     if repaired:
         return verdict, REPAIRED.format(repaired)
@@ -494,7 +494,7 @@ def _title(audited: Audited) -> str:
     if audited.is_violated:
         return "The attack goes where the promise forbids"
     if audited.is_undecided:
-        return "So few runs could not break this promise"
+        return "Too few runs to break this promise"
     return "Too close to call" if _is_doubtful(audited) else "The attack stays where the promise allows"
 
 
@@ -511,8 +511,9 @@ def _paragraphs(audited: Audited) -> tuple[str, ...]:
             f"{n:,} runs {here}, and wrong in {event.other_hits:,} of {n:,} {there}."
         )
     sure = (
-        f"With {percent(CONFIDENCE)} confidence the leak is at least {floored(bound.epsilon_lower)}; so many runs can "
-        f"show at most {ceiled(bound.ceiling)}. A promise counts as broken at {percent(VERDICT_CONFIDENCE)} confidence."
+        f"With {percent(CONFIDENCE)} confidence the leak is at least {floored(bound.epsilon_lower)}; this many runs "
+        f"can show at most {ceiled(bound.ceiling)}. A promise counts as broken at {percent(VERDICT_CONFIDENCE)} "
+        "confidence."
     )
     return audited.pair, counts, sure, HALVES
 
@@ -597,7 +598,7 @@ def _points(line: FloatArray) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), float(y)) for x, y in line[keep])
 
 
-# -- What there is to read --
+# -- Reading matter --
 
 
 MISREADINGS, PAPERS = read_texts(
@@ -614,7 +615,7 @@ WORDS = {
     "K": "events that the other half of the runs chooses",
     r"\alpha": "error allowed at one end of one event",
     "a,\\ b": "how often the event happened where it is likely, and in the other world",
-    "p_-,\\ p_+": "least and greatest chance that fits",
+    "p_-,\\ p_+": "smallest and largest chance that fits",
     "B^{-1}": "quantile of the Beta distribution",
 }
 
@@ -632,7 +633,7 @@ def formulas(audited: Audited, *, public: bool = False) -> tuple[Formula, ...]:
             source="the union bound over all ends",
         ),
         Formula(
-            "The most that so many runs can show",
+            "The largest ε that this many runs can show",
             r"\varepsilon_{\max} = \ln\frac{\alpha^{1/N} - \delta}{1 - \alpha^{1/N}}",
             rf"\varepsilon_{{\max}} = \ln\frac{{{tex(level)}^{{1/{n}}} - {tex(options.delta)}}}"
             rf"{{1 - {tex(level)}^{{1/{n}}}}}",

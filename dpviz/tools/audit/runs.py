@@ -150,7 +150,7 @@ def sizes_of(case: AuditCase, n_runs: int) -> list[int]:
 
 
 def parts_of(pairs: Sequence[AuditCase], question: AuditQuestion) -> list[tuple[Any, ...]]:
-    """Return the arguments of `part` besides the data, for each part, grouped by pair and then by world."""
+    """Return the arguments of `part` except the data, for each part, grouped by pair and then by world."""
     return [
         (question.key, question.record, question.epsilon, pair, world, chunk, size, question.seed)
         for pair in range(len(pairs))
@@ -167,7 +167,7 @@ def counted_from(pairs: Sequence[AuditCase], parts: Sequence[Outcomes]) -> Count
 
 
 def counted(points: Points, box: Box, question: AuditQuestion) -> Counted:
-    """Return the answer to a question, as the page finds it. Raises ValueError as `cases_of` does."""
+    """Return the answer to a question, as on the page. Raises ValueError as `cases_of` does."""
     pairs = cases_of(question.key, points, box, question.record, question.epsilon)
     return counted_from(pairs, [part(points, box, *each) for each in parts_of(pairs, question)])
 

@@ -22,27 +22,27 @@ from dpviz.tools.trials import versions
 
 # Runs per data set; BATCHED times as many if one call makes many runs.
 RUNS = 2_000
-# Suffix of the folder, beside the table, with the table's finished lines.
+# Suffix of the folder, next to the table, with the table's finished lines.
 SUFFIX = ".part"
 TITLE = "Audit: measured privacy beside claimed privacy"
 SOURCE = "Our own runs on neighbors that are far apart by construction"
 NEIGHBORS = {Adjacency.ADD_REMOVE: "add or remove", Adjacency.REPLACE: "change"}
 VIOLATION, NONE_FOUND, NOTHING_CLAIMED = "violation found", "no violation found", "no limit is claimed"
-UNDECIDED = "undecided: so few runs cannot show more than is claimed"
+UNDECIDED = "undecided: this few runs cannot show more than the claim"
 COLUMNS = tuple(Column(*each) for each in tomllib.loads(text("columns.toml"))["audit"].items())
 NOTES = (
     f"Measured: a lower bound at {percent(CONFIDENCE)} confidence. A violation is one at {percent(VERDICT_CONFIDENCE)} "
     "confidence, above the proved ε where there is a proof, else above the claimed one. Undecided: so few runs could "
-    "not have shown a violation. Everything else is no violation found: nothing is verified by it.",
-    "An ε per unit of distance is shown times the distance of the two places. An empty ε is no limit at all.",
-    "Where the two worlds never look alike, the measured ε is the most that so many runs can show.",
-    "Runs are short, with a public start and one cluster, because that shows more; ε is 1 where nothing else is said.",
-    "Records on borders have a row for each proved method that adds records up: copies of one record between clusters, "
-    "cells or sides, with as many clusters as it takes to have a border. If rounding depended on how many there are, "
-    "all copies would change sides at once.",
-    "What no audit sees: with Su et al.'s two shares swapped at 100 dimensions the recorded events add up to ε = 2.66 "
-    "instead of 1, but even the likelihood ratio shows only 0.33 in 20,000 runs. Such faults are found by adding up "
-    "events, not by looking at releases.",
+    "not have shown a violation. Everything else is no violation found: it verifies nothing.",
+    "An ε per unit of distance is shown times the distance of the two places. An empty ε means no limit.",
+    "If the two worlds never produce the same result, the measured ε is the largest that this many runs can show.",
+    "Runs are short, with a public start and one cluster, because that shows more; ε is 1 unless stated otherwise.",
+    "Records on borders have a row for each proved method that adds records up: copies of one record between "
+    "clusters, cells or sides, with as many clusters as a border needs. If rounding depended on the number of "
+    "copies, all of them would change sides at once.",
+    "Blind spots of audits: with Su et al.'s two shares swapped at 100 dimensions the recorded events add up to ε = "
+    "2.66 instead of 1, but even the likelihood ratio shows only 0.33 in 20,000 runs. Such faults are found by "
+    "adding up events, not by looking at releases.",
 )
 
 TableRow = dict[str, Cell]
@@ -52,7 +52,7 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
     """Audit every method and mode and return the table, with the command that computes it again.
 
     Each data set gets `runs` runs, ten times as many if runs are cheap, and `runs_unproved` (None: as many) for modes
-    without a proof. Finished lines are kept in a folder beside `out` until `finished` removes it, so the same command
+    without a proof. Finished lines are kept in a folder next to `out` until `finished` removes it, so the same command
     continues from there. The figures do not depend on `jobs`. Raises ValueError for too few runs or jobs and for a
     negative seed.
     """
@@ -64,7 +64,7 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
     libraries = {name.replace("_", "-"): str(value) for name, value in versions().items()}
     kept = Memory(out.with_name(out.name + SUFFIX), verbose=0).cache(_line)
     rows = []
-    # One thread for each process: the figures are the same for any number of them, and more would get in the way.
+    # One thread for each process: the figures are the same for any number of threads, and more threads would compete.
     with one_thread(), parallel_config("loky", inner_max_num_threads=1):
         tasks = (delayed(kept)(key, runs, unproved, seed, libraries) for key in cases())
         for row in Parallel(n_jobs=jobs, return_as="generator")(tasks):
@@ -103,7 +103,7 @@ def _line(key: str, runs: int, runs_unproved: int, seed: int, _libraries: Mappin
 
 
 def finished(out: Path) -> None:
-    """Remove the lines that are kept beside `out`: the table is written."""
+    """Remove the lines kept next to `out`, because the table is written."""
     shutil.rmtree(out.with_name(out.name + SUFFIX), ignore_errors=True)
 
 

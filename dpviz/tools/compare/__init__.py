@@ -1,1 +1,1 @@
-"""Compare: methods beside each other on the same records."""
+"""Compare: methods side by side on the same records."""

@@ -71,7 +71,7 @@ class Heading:
 
 @immutable_value
 class Text:
-    """A paragraph; a strong one is the document's main statement in one line, and code is meant for copying."""
+    """A paragraph; a strong paragraph is the document's main statement in one line, and code is for copying."""
 
     text: str
     strong: bool = False
@@ -121,7 +121,7 @@ class Picture:
 
 @immutable_value
 class Pictures:
-    """Pictures beside each other."""
+    """Pictures side by side."""
 
     pictures: tuple[Picture, ...]
 

@@ -37,7 +37,7 @@ LEAK = (
 )
 HIDDEN = "Costs are exact, and each run would be a separate release. Only the curator sees them."
 APART = (
-    "Its ε counts per distance: each person's place is hidden among near ones before anyone sees it, so no ε here "
+    "Its ε is per distance: each person's place is hidden among nearby places before anyone sees it, so no ε here "
     "equals one above."
 )
 NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record replaced"}
@@ -56,24 +56,27 @@ TERMS = (
     ),
     (
         "Equal k",
-        "Every cost is that of at most k centers. A method that releases more has them merged to k by their noisy "
-        "counts, which spends nothing; fewer stay as they are.",
+        "Every cost is for at most k centers. If a method releases more, they are merged to k by their noisy counts, "
+        "which spends nothing; fewer stay as they are.",
     ),
     (
         "Without privacy",
-        "The best of five runs of k-means++ without privacy, with k centers on the same records. Where a private run "
-        "costs less, k-means goes on from its centers, and that is the cost without privacy.",
+        "The best of five runs of k-means++ without privacy, with k centers on the same records. If a private run "
+        "costs less, k-means continues from its centers, and the result is the cost without privacy.",
     ),
     (
         "No data",
-        "Centers that anybody can choose who has seen no record: the box's middle, or k centers packed evenly into the "
-        "box, whichever cost less. A method that costs as much has learned nothing from the records.",
+        "Centers that anyone can choose without seeing a record: the box's middle, or k centers packed evenly into "
+        "the box, whichever cost less. A method that costs as much has learned nothing from the records.",
     ),
     ("Band", "The middle 90 % of runs. Each run has its own noise and, for a method that needs one, its own start."),
     ("Solid", "Proved for the neighbors that “What may be compared?” names: only these lines compare like with like."),
     ("Dashed", "Not proved, or proved for different neighbors, so not comparable with the other methods."),
-    ("Per distance", "An ε that hides where one is among near places, not that one takes part. It has its own axes."),
-    ("ε of a line", "What is proved in all; where nothing is proved, what is claimed."),
+    (
+        "Per distance",
+        "An ε that hides where people are among nearby places, not that they take part. It has its own axes.",
+    ),
+    ("ε of a line", "The total that is proved or, if nothing is proved, claimed."),
 )
 
 
@@ -258,7 +261,7 @@ def frontier(
 
 
 def apart(one: Series, adjacency: str) -> Scene:
-    """Return cost against ε for a method whose ε counts per distance: a picture with axes of its own."""
+    """Return cost against ε for a method whose ε is per distance: a picture with its own axes."""
     scene = frontier([one], adjacency)
     return replace(
         scene,
@@ -357,7 +360,7 @@ def facts(row: Row) -> tuple[Fact, ...]:
         numbers.append(center_facts.no_data_fact(cost, without_data, best, "without privacy"))
     if row["ari"] is not None:
         numbers.append(Fact("Agreement with the classes", number(float(row["ari"])), "Adjusted Rand index."))
-    merged = f"The cost is that of {row['k']} at most: more are merged."
+    merged = f"The cost is for at most {row['k']} centers: more are merged."
     return (
         *numbers,
         Fact("Centers found", str(row["k_found"]), merged, True),
@@ -395,7 +398,7 @@ def ranking(series: Sequence[Series], epsilon: float, n_runs: int) -> tuple[Rank
 def band(costs: FloatArray) -> tuple[float, float]:
     """Return the ends of the middle 90 % of costs, some of which may be infinite.
 
-    Whole order statistics: between a cost and an infinite one there is nothing to interpolate.
+    Whole order statistics, because a finite and an infinite cost cannot be interpolated.
     """
     return float(np.percentile(costs, BAND[0], method="lower")), float(np.percentile(costs, BAND[1], method="higher"))
 
@@ -424,7 +427,7 @@ def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:
 
 
 def progress(question: CompareQuestion, rows: Rows) -> Sentence | None:
-    """Report how many of the ranked methods have all their runs; no method is called the best before that.
+    """Report how many of the ranked methods have all their runs; until then, no method is called the best.
 
     None once all methods have them. Methods whose ε counts per distance are not ranked with the others.
     """
@@ -437,7 +440,7 @@ def progress(question: CompareQuestion, rows: Rows) -> Sentence | None:
     apart = [ENTRIES[key].name for key in question.entries if ENTRIES[key].per_distance]
     if apart:
         names = f"{apart[0]} and {len(apart) - 1} more" if len(apart) > 2 else " and ".join(apart)
-        sentences.append(f"{names}: an axis of its own, no rank, because its ε counts per distance.")
+        sentences.append(f"{names}: an axis of its own, no rank, because its ε is per distance.")
     return Sentence(" ".join(sentences), HIDDEN)
 
 
@@ -449,7 +452,7 @@ MARK = 6.0  # CSS pixels
 N_COLORS = 255
 MECHANISM = (
     "One noisy histogram of the records on a public grid, then k-means on its cells for each k. Only the histogram "
-    "reads the records, so that all values of k together cost one ε. Each new curve is one more release."
+    "reads the records, so all values of k together cost one ε. Each new curve is one more release."
 )
 
 
@@ -473,7 +476,7 @@ def curve_scene(release: CurveRelease, k: int) -> Scene:
     return Plot(
         title="Private cost against k",
         alt=f"Line chart of the private cost against k; the knee is at {release.suggested}.",
-        caption=f"The knee is at k = {release.suggested}: a reading of the curve, not a proof of so many groups.",
+        caption=f"The knee is at k = {release.suggested}: a reading of the curve, not proof of this many groups.",
         x=Axis("clusters k", view=(0.5, len(ks) + 0.5), whole=True),
         y=Axis("cost", "× that of one center", view=(low - pad, high + pad), log=True),
         layers=layers,
@@ -531,7 +534,7 @@ MISREADINGS, PAPERS = read_texts("compare", KAIROUZ)
 WITHOUT = "the cost without privacy"
 WORDS = {
     BUDGET: SYMBOLS[BUDGET],
-    "r": "cost as a multiple of that without privacy",
+    "r": "cost as a multiple of the cost without privacy",
     "q_{5},\\ q_{95}": "ends of the band",
     "R": "runs at each ε",
     "M": "methods that are searched together",

@@ -44,8 +44,8 @@ from dpviz.tools.trials import OK
 SECRET = "Curator's paper: its figures are computed on the true records. Do not publish it."
 OPEN = "Public version: apart from earlier releases, nothing in it was computed from records."
 LARGEST = (
-    "If δ depends on the noisy number of records, it is the largest δ that the method takes, because that number is "
-    "not public. A run on many records has a smaller δ, which its own page shows."
+    "If δ depends on the noisy number of records, this is the largest δ that the method uses, because that number is "
+    "not public. A run on many records has a smaller δ, shown on its own page."
 )
 WAITING = (
     "This public version recommends no method and no ε: a recommendation, the costs and the ranking would follow from "
@@ -58,11 +58,11 @@ SIGNATURES = (
     ("Data protection officer (name and office)", "Date", "Signature"),
 )
 REFRAIN = (
-    "The runs behind this paper have noise from seeds and protect nobody. The release needs secret noise, and may cost "
+    "The runs behind this paper use noise from seeds and protect no one. The release needs secret noise, and may cost "
     "more.",
-    "With other records, another k or another box, the order of the methods may change.",
+    "With different records, a different k or a different box, the order of the methods may change.",
 )
-CHOSEN = "ε was chosen by exact results; no guarantee here covers that look at the records."
+CHOSEN = "ε was chosen from exact results; no guarantee here covers that use of the records."
 UNPROTECTED = (
     "Facts about many people stay visible: the released centers show them.",
     "A person's second record, and every further release of these records, adds its ε to this one.",
@@ -81,7 +81,7 @@ COUNTS = (
     "Only with noise, and only if the method releases counts: the list of releases shows which did. The true number of "
     "people in a cluster stays secret."
 )
-CLIPPED = "Values outside of the bounds count as the nearest bound. How many there were is not public."
+CLIPPED = "Values outside the bounds count as the nearest bound. Their number is not public."
 READING = "Cost: median × without privacy (middle 90 % of runs). A coin flip is right 50 times in 100."
 # Maximum number of columns in one table.
 MOST_WIDE = 7
@@ -89,14 +89,14 @@ MOST_WIDE = 7
 MOST_COLUMNS = 8
 COST = (
     "Sum of squared distances from each record to its nearest center, as a multiple of the cost of k-means without "
-    "privacy on the same records; every method with k centers at most."
+    "privacy on the same records; every method with at most k centers."
 )
 NO_LIMIT = "no limit"
 BY_WHOM = "Arguments without a source are dpviz's own: its tests check them, but no outside reviewer has."
 AGAIN = "This app's address, followed by:"
 OWN_DELTA = (
-    "A δ in parentheses follows the noisy count of one run here: no proof; other runs, also on the method's page, have "
-    "another."
+    "A δ in parentheses follows from the noisy count of one run here. It proves nothing: other runs, including the "
+    "run on the method's page, have a different δ."
 )
 
 
@@ -158,7 +158,7 @@ class Findings(Confidential):
     n: int
     # Rows of the file that were left out.
     n_left_out: int
-    # Records that were moved onto the wall of the box.
+    # Records that were moved to the wall of the box.
     n_clipped: int
     # Effect of that clipping on each column; "" if nothing is known about columns.
     clipping: str
@@ -213,7 +213,7 @@ def decision_paper(facts: PublicFacts, findings: Findings) -> Document:
     runs = pinned(findings, bounds_public=facts.bounds_public)
     keys = [key for key in (first, findings.second) if key]
     rows = f"{findings.n:,} used; {findings.n_left_out:,} left out (missing cells, or the share of rows); "
-    moved = f"{findings.n_clipped:,} moved onto the bounds"
+    moved = f"{findings.n_clipped:,} moved to the bounds"
     blocks: list[Block] = [
         Note(SECRET),
         Text(facts.question),
@@ -317,7 +317,7 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
         rows = f"No: a person has up to {facts.rows_each} rows. The odds here are for all of them together."
 
     def format_odds(adjacency: Adjacency) -> str:
-        so_far = _odds(before, adjacency) if before.entries else "nothing to go by: 50 in 100"
+        so_far = _odds(before, adjacency) if before.entries else "no information: 50 in 100"
         so_far = f"{so_far[:1].upper()}{so_far[1:]}"
         return f"{so_far}." if after is None else f"{so_far}. After this release: {_odds(after, adjacency)}."
 
@@ -327,9 +327,9 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
         (QUESTIONS[Adjacency.REPLACE], format_odds(Adjacency.REPLACE)),
         ("Is the exact table in it?", EXACT.format(k=facts.n_clusters)),
         ("Counts per cluster", COUNTS),
-        ("The table released last", table),
+        ("The latest released table", table),
         ("Is one row one person?", rows),
-        *((("Where the data are", facts.kept),) if facts.kept else ()),
+        *((("Location of the data", facts.kept),) if facts.kept else ()),
     )
 
 
@@ -348,7 +348,9 @@ def _spent(ledger: ReleaseLedger) -> str:
     total = ledger.total_basic()
     alone = len(ledger.entries) == 1
     words = f"{_amount(total.epsilon, total.delta)}{'' if alone else ', the sum,'} for {NEIGHBORS['add_remove']}"
-    return f"{words}, and without a limit: nothing is proved of {_names(total.uncounted)}" if total.uncounted else words
+    return (
+        f"{words}, and without a limit: nothing is proved about {_names(total.uncounted)}" if total.uncounted else words
+    )
 
 
 def _amount(epsilon: float, delta: float) -> str:
@@ -363,7 +365,7 @@ def _odds(ledger: ReleaseLedger, adjacency: Adjacency) -> str:
     """Return the limit on how often an attacker who has seen every release is right about all rows of a person."""
     total = ledger.total_basic(adjacency)
     if total.uncounted:
-        return f"no limit: nothing is proved of {_names(total.uncounted)}"
+        return f"no limit: nothing is proved about {_names(total.uncounted)}"
     return f"right {at_most(attacker_odds(total.epsilon, total.delta))}"
 
 
@@ -380,7 +382,7 @@ def _releases(ledger: ReleaseLedger) -> tuple[Block, ...]:
             amount = _amount(each.proved.epsilon, each.proved.delta)
             proved = f"proved: {amount} for {NEIGHBORS[each.proved.adjacency.name.lower()]}"
         table = f" Its table: SHA-256 {each.fingerprint}." if each.fingerprint else ""
-        rows.append((_entry(each), f"ε = {ceiled(each.epsilon)} was asked for; {proved}. From: {each.origin}.{table}"))
+        rows.append((_entry(each), f"ε = {ceiled(each.epsilon)} was requested; {proved}. From: {each.origin}.{table}"))
     return (Heading("All releases of these records"), Pairs(tuple(rows))) if rows else ()
 
 
@@ -436,7 +438,7 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
 def _again(facts: PublicFacts) -> tuple[Block, ...]:
     versions = ", ".join(f"{name} {version}" for name, version in facts.versions)
     return (
-        Heading("How to make it again"),
+        Heading("How to reproduce it"),
         Text(versions),
         Text(AGAIN),
         Text(f"compare?{facts.link}", small=True, code=True),
@@ -444,11 +446,11 @@ def _again(facts: PublicFacts) -> tuple[Block, ...]:
 
 
 def odds(label: Label) -> tuple[str, str]:
-    """Return the promise that holds, or that nothing does, and its odds."""
+    """Return the proved promise, or that there is none, and its odds."""
     if label.proved is None:
         return f"claimed, not proved: {label.stated.numbers}" if label.stated.odds else "nothing is claimed", NO_LIMIT
     apart = ""
-    # The words of a label begin with a number, or name one of something.
+    # A label begins with a number, or names one of something.
     if label.distances:
         words = label.distances[0][0]
         apart = f", between two places {words if words[:1].isdigit() else f'one {words}'} apart"
@@ -487,7 +489,7 @@ def _claim(claim: Statement, what: str) -> str:
 def protection(promises: Sequence[Promise], unprotected: tuple[str, ...]) -> tuple[Block, ...]:
     """List the protected values, once for all methods with the same ones, and the unprotected values.
 
-    A claim without a proof protects nobody.
+    A claim without a proof protects no one.
     """
     names: dict[str, list[str]] = {}
     for each in promises:

@@ -43,7 +43,7 @@ class Recommendation:
     method: str
     # Parameters of the method, including epsilon.
     params: Mapping[str, Any]
-    # Expected cost, × k-means without privacy and with as many centers; None if cost says nothing.
+    # Expected cost, × k-means without privacy and with as many centers; None if cost is not meaningful.
     cost: float | None
     # Range over all sets of the frontier. Nothing bounds the cost on other records.
     band: tuple[float, float] | None
@@ -52,13 +52,13 @@ class Recommendation:
 
     @property
     def expected(self) -> str:
-        """Return the expected cost, in words; "" if cost says nothing."""
+        """Return the expected cost, in words; "" if cost is not meaningful."""
         if self.cost is None or self.band is None:
             return ""
         low, high = self.band
         return (
-            f"about {times(self.cost)} times k-means without privacy ({times(low)} to {times(high)} on our 38 data "
-            "sets; yours can lie outside)"
+            f"about {times(self.cost)} times k-means without privacy ({times(low)} to {times(high)} on dpviz's 38 "
+            "data sets; yours can be outside this range)"
         )
 
 
@@ -84,7 +84,7 @@ def recommend(
         Number of records, at least 0. If it is secret: its order of magnitude, or a release of these records, whose
         noisy counts are then added up. Public.
     epsilon
-        Privacy budget of the run, above 0. For ``wanted="points"``, it counts per unit of distance.
+        Privacy budget of the run, above 0. For ``wanted="points"``, it is per unit of distance.
     delta
         Delta in (0, 1), which allows methods that need one and is then their delta. None asks for pure epsilon.
     n_clusters
@@ -106,8 +106,8 @@ def recommend(
     Raises
     ------
     ValueError
-        If a value is out of its range, if neither `d` nor `bounds` is given or they contradict each other, if centers
-        are wanted without `n_clusters`, or if regions are wanted without `delta`.
+        If a value is out of its range, if neither `d` nor `bounds` is given or they contradict each other, if
+        "centers" is requested without `n_clusters`, or "regions" without `delta`.
     """
     if isinstance(n, CentersRelease):
         n = n.noisy_total
@@ -133,18 +133,18 @@ def recommend(
             '1e-6, or ask for wanted="centers".'
         )
     if wanted == "points":
-        reason = "Each record is moved by its owner before anyone sees it; ε counts per range of a feature."
+        reason = "Each record is moved by its owner before anyone sees it; ε is per range of a feature."
         params = {"epsilon": epsilon, "unit": "range", "domain": "clamp"}
         return Recommendation("nd_laplace", params, None, None, reason)
     if wanted == "source":
         asked = {} if n_clusters is None else {"n_centers": n_clusters}
-        reason = "Noisy averages stand in for the secret source, and places are chosen near them; add your targets."
+        reason = "Noisy averages replace the secret source, and places are chosen with them; add your targets."
         return Recommendation("source_target", {"epsilon": epsilon, **asked}, None, None, reason)
     if wanted == "regions" and n_clusters is None:
-        reason = "It cuts where nobody is, as often as ε can tell, so that nobody has to know k."
+        reason = "It cuts through empty space as often as ε allows, so you do not have to know k."
         return Recommendation("dpm", {"epsilon": epsilon, "delta": delta}, None, None, reason)
     if wanted == "regions":
-        reason = "Regions of any shape are chained from small noisy hills, and k of them stay."
+        reason = "Regions of any shape are chained from small noisy hills, until k remain."
         return Recommendation(
             "morse", {"epsilon": epsilon, "delta": delta, "n_clusters": n_clusters}, None, None, reason
         )
@@ -171,12 +171,12 @@ def method_for(share: float, n_epsilon: float, d: int, *, pure: bool) -> tuple[s
         return "eugkm", "One noisy grid shows where records are, and k-means on it spends nothing more."
     if share < ENOUGH:
         few = (
-            f"About {share:.2g} records times ε stand behind each number, and in {d} features the cells of a grid hold "
-            "fewer still:"
+            f"About {share:.2g} records times ε support each number, and in {d} features the cells of a grid contain "
+            "even fewer:"
         )
         if pure:
             return "dplloyd", f"{few} noisy averages cost least here without a δ. With a δ, FastLloyd costs less."
-        return "fastlloyd", f"{few} short noisy moves are what is left. It needs a δ."
+        return "fastlloyd", f"{few} only short noisy moves are left. This method needs a δ."
     return "convergent_kmeans", (
-        f"In {d} features a grid's cells hold too few records: noisy seeds and one noisy step of k-means tell more."
+        f"In {d} features a grid's cells hold too few records: noisy seeds and one noisy step of k-means reveal more."
     )

@@ -3,7 +3,7 @@
 All rows are for the curator only. This module does not import Streamlit, because the background process that makes the
 runs would have to load it.
 
-The package contains the comparison that the page opens with, so that users need not wait for it. `python -m
+The package contains the comparison that the page opens with, so users need not wait for it. `python -m
 dpviz.experiments compare --out dpviz/assets/compare/default.json.gz` computes the file again: the `rows` for the
 default records, methods, k and seeds, on EPSILONS. A column that all runs of a method at one ε share is written once.
 Released centers are rounded to 1 / 65535 of the box, but only for the maps: every cost is computed from the centers as
@@ -98,7 +98,7 @@ class Compared:
 
     @property
     def per_distance(self) -> bool:
-        """True if the method's ε counts per distance, so that it has an axis of its own and is not ranked."""
+        """True if the method's ε is per distance, so that it has its own axis and is not ranked."""
         return ALGORITHMS[self.method].audit.by_record
 
     def declared(self) -> dict[str, Scalar]:
@@ -173,7 +173,7 @@ def pieces(n_runs: int) -> tuple[tuple[int, int], ...]:
     return tuple((first, min(size, n_runs - first)) for first in range(0, n_runs, size))
 
 
-# -- The clusters of a run beside those without privacy --
+# -- The clusters of a run next to the clusters without privacy --
 
 
 # Lower bounds of the adjusted Rand index for each wording. Our choice.
@@ -186,14 +186,14 @@ ARI_HELP = (
     "0 for groups that agree by chance."
 )
 FOUND_HELP = (
-    "A cluster without privacy is found again where a released center is nearer to its center than half of the way to "
-    "the next one."
+    "A cluster without privacy is found again if a released center is closer to its center than halfway to the next "
+    "center."
 )
 
 
 @immutable
 class Counterparts(Confidential):
-    """The m released centers of a run beside the k centers without privacy. Curator only.
+    """The m released centers of a run next to the k centers without privacy. Curator only.
 
     A few percent more cost can hide a group that does not exist: a center that cuts a crowd in two costs little.
     """
@@ -204,7 +204,7 @@ class Counterparts(Confidential):
     nonprivate_nearest: Labels
     # (m,) distance to that center, data units.
     nonprivate_distances: FloatArray
-    # (m,) whether that distance is less than half of the way from that center to the next one.
+    # (m,) whether that distance is less than half the distance from that center to the next one.
     nonprivate_near: tuple[bool, ...]
     n_clusters: int
 
@@ -267,7 +267,7 @@ class Counterparts(Confidential):
         )
 
     def facts(self) -> tuple[Fact, ...]:
-        """Return the two exact numbers that appear beside a run's cost."""
+        """Return the two exact numbers that appear next to a run's cost."""
         return (
             Fact("Agreement with no privacy", f"{self._ari}, {self.alike}", ARI_HELP),
             Fact("Clusters found again", f"{len(self.nonprivate_found)} of {self.n_clusters}", FOUND_HELP),
@@ -355,7 +355,7 @@ def _exact(source: TrialSource, n_clusters: int) -> FoundClusters:
 def promise_of(box: Box, part: TrialPart) -> Guarantee:
     """Return the promise of a run of `part`, whatever the records, from a run on stand-ins that fill the box evenly.
 
-    If δ depends on the noisy number of records, the stand-ins are so few that δ is the largest that the method takes.
+    If δ depends on the noisy number of records, there are so few stand-ins that δ is the largest that the method uses.
     Raises ValueError for parameters that the method refuses.
     """
     points = stand_ins(box, part.n_clusters)
@@ -455,7 +455,7 @@ def written(rows_of_parts: Mapping[TrialPart, Sequence[Row]]) -> bytes:
 
 
 def packed(centers: Centers, box: Box) -> str:
-    """Return centers (m, d) inside the box as base64 of 16-bit numbers, rounded to 1 / LEVELS of it."""
+    """Return centers (m, d) inside the box as base64 of 16-bit numbers, rounded to 1 / LEVELS of the box."""
     unit = np.clip(box.to_unit(centers), 0.0, 1.0)
     return b64encode(np.round(unit * LEVELS).astype("<u2").tobytes()).decode()
 

@@ -44,7 +44,7 @@ DIGITS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
 EPSILONS = friendly(0.05, 20.0, digits=DIGITS)
 # Runs between two looks.
 BATCH = 10
-# Maximum number of runs of one method, besides the runs it began with. Our choice.
+# Maximum number of runs of one method, in addition to its first runs. Our choice.
 MOST_RUNS = 380
 MOST_ROUNDS = MOST_RUNS // BATCH
 FEWEST = 20  # people
@@ -57,10 +57,10 @@ END_SHARE, HARM_SHARE = 0.45, 0.1
 REASONING = (
     "The best estimate is the smallest {axis} that is not ruled out and at which enough runs kept the limit. Every "
     "{axis} is judged by its own runs, because a larger one need not be better. Runs are made ten at a time, where "
-    "they decide most, at most {most} for each method in addition to the first ones. The values that are not excluded "
-    "and the values that do harm follow from bets on the runs, which chance wins in at most {error} of 100 searches, "
-    "whenever one stops. All of this holds together with {confidence:.0f} % confidence, for these records. Values "
-    "between the tried ones are not covered."
+    "they matter most, at most {most} for each method in addition to the first ones. The values that are not "
+    "excluded and the values that do harm follow from bets on the runs. Chance wins these bets in at most {error} of "
+    "100 searches, whenever a search stops. All of this holds together with {confidence:.0f} % confidence, for these "
+    "records. Values between the tried ones are not covered."
 )
 
 # Maps a value to whether each of its runs kept the limit, in the order of the runs.
@@ -78,7 +78,7 @@ class Support:
     low: float | None
     # Upper end of the interval; None: the runs do not show that any value reaches the aim.
     high: float | None
-    # Smallest value, not ruled out, that met the aim often enough; None if there is none.
+    # Smallest value that is not ruled out and met the aim often enough; None if there is none.
     estimate: float | None
     # Values above the estimate that were shown to fail.
     harmful: tuple[float, ...]
@@ -190,7 +190,7 @@ class _Bets:
 
     @property
     def high(self) -> int | None:
-        """The smallest value from which on all bets on "none up to here" are lost, by its index."""
+        """Index of the smallest value from which on all bets on "none up to here" are lost."""
         open_ones = (i for i in reversed(range(len(self.pooled))) if self.pooled[i] < self.least)
         first = next(open_ones, -1) + 1
         return first if first < len(self.pooled) else None
@@ -287,16 +287,16 @@ class Searched(Confidential):
 
 
 def sizes(n: int, n_clusters: int) -> tuple[float, ...]:
-    """Return the numbers of people that are tried: `n`, and round ones below, FEWEST and one a cluster at least."""
+    """Return the numbers of people to try: `n` and round numbers below it, at least FEWEST and one per cluster."""
     least = float(max(FEWEST, n_clusters))
     return tuple(float(int(value)) for value in friendly(least, n, digits=DIGITS)) if n > least else (float(n),)
 
 
 def searched(search: CostSearch, start: Rows, cache: Mapping[TrialPart, Sequence[Row]]) -> Searched:
-    """Repeat the search as far as its runs are in `cache`; the last parts may be missing there.
+    """Repeat the search as far as its runs are in `cache`, where the last parts may be missing.
 
-    Each entry goes its own way, from its runs in `start` on, and its next part follows from its runs. All runs on the
-    same records are held against the least cost without privacy that any of them knows.
+    Each entry proceeds separately, from its runs in `start`, and its next part follows from its runs. All runs on the
+    same records are compared with the lowest cost without privacy that any of them found.
     """
     known = list(chain(*start.values(), *cache.values()))
     parts: list[TrialPart] = []
@@ -370,7 +370,7 @@ class Least:
 
 @immutable_value
 class Recommendation:
-    """Recommendation: the proved method that needs least for the limit, and the runner-up. Curator only."""
+    """Recommendation: the proved method that needs the least for the limit, and the runner-up. Curator only."""
 
     search: CostSearch
     best: Least
@@ -396,8 +396,8 @@ class Recommendation:
             )
         if best.high is None:
             return (
-                f"{sure} no smaller one than {number(best.low)} does. Whether this or a larger one does, "
-                f"{best.n_runs:,} runs cannot tell: too many shares lie near to what was asked."
+                f"{sure} no smaller one than {number(best.low)} does. {best.n_runs:,} runs cannot tell whether "
+                "this one or a larger one does: too many shares are close to the requested share."
             )
         return f"{sure} the smallest is from {number(best.low)} to {number(best.high)}."
 
@@ -422,7 +422,7 @@ class Recommendation:
         if other is None:
             return ""
         is_apart = self.best.high is not None and other.low > self.best.high
-        apart = "" if is_apart else " The runs do not tell which of the two needs less."
+        apart = "" if is_apart else " The runs do not show which of the two needs less."
         value, open_ones = number(other.value), "" if other.span == number(other.value) else f" ({other.span})"
         what = f"{value} people" if self.search.epsilon else f"ε = {value}"
         return f"For the same limit it needs {what}{open_ones}.{apart}"
@@ -465,7 +465,7 @@ def _least(search: CostSearch, state: Searched, key: str, one: Support, name: st
 
 
 def no_recommendation(search: CostSearch, state: Searched, proved: Sequence[str]) -> str:
-    """State that no value of any method looks good enough, and what to expect from the runs."""
+    """State that no value of any method looks good enough, and the conclusions from the runs."""
     ends = f"from {number(search.values[0])} to {number(search.values[-1])}"
     left = [one.low for key in proved if (one := state.supports[key]).low is not None]
     if proved and not left:
@@ -505,7 +505,7 @@ def lines(search: CostSearch, state: Searched, legends: Mapping[str, str]) -> li
         cost = "" if least is None else f"{beside(least.cost)} without privacy"
         harmful = ", ".join(map(number, one.harmful))
         there = {"Kept the limit there": "" if least is None else least.kept, "Median cost there": cost}
-        table.append(line | there | {"Larger, and too seldom": harmful})
+        table.append(line | there | {"Larger, but too rarely enough": harmful})
     return table
 
 

@@ -97,7 +97,7 @@ def smallest(series: Series) -> Smallest | None:
 def median_interval(costs: FloatArray) -> tuple[float, float]:
     """Return the order statistics of ascending `costs` (n,) that enclose the median with CONFIDENCE.
 
-    The median is that of the costs' distribution. The bounds are the l-th smallest and the l-th largest cost, with the
+    The median of the costs' distribution. The bounds are the l-th smallest and the l-th largest cost, with the
     largest l for which P(Binomial(n, 1/2) < l) is at most half of 1 - CONFIDENCE. If n is too small for any l, they
     are minus and plus infinity.
     """
@@ -113,7 +113,7 @@ def median_interval(costs: FloatArray) -> tuple[float, float]:
 
 @immutable_value
 class Promise:
-    """Promise at each ε of the stage, whatever the records. Public."""
+    """Promise at each ε of the stage, for any records. Public."""
 
     meaning: EpsilonMeaning
     # (E,) maximum number of times in 100 that an attacker is right; None without a limit.
@@ -126,7 +126,7 @@ class Promise:
 
     @property
     def words(self) -> str:
-        """Words beside the method's name."""
+        """Text next to the method's name."""
         return {EpsilonMeaning.SAME: "proved", EpsilonMeaning.CLAIMED: UNPROVED}.get(self.meaning, self.meaning.words)
 
 
@@ -332,7 +332,7 @@ class UnitOf:
     """Map from data units to box units; a box whose bounds are secret still has units."""
 
     def __init__(self, low: FloatArray, high: FloatArray) -> None:
-        """Take the two corners of the box."""
+        """Set the two corners of the box."""
         self._low, self._widths = low, np.where(high > low, high - low, 1.0)
 
     def __call__(self, places: Points) -> FloatArray:
@@ -389,9 +389,9 @@ def finding(
     elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
         words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in the run drawn here."
     elif _hardly(rows * epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
-        words = "All do as well as without privacy, and almost nobody is protected."
+        words = "All do as well as without privacy, but almost no one is protected."
     elif _hardly(rows * epsilon):
-        words = "Proved methods cost almost nothing, and almost nobody is protected."
+        words = "Proved methods cost almost nothing, but almost no one is protected."
     elif len(proved) == 1:
         words = f"{_capital(said(order[0]))} clusters almost as well as without privacy."
     else:
@@ -418,7 +418,7 @@ def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
     proved = [each for each in maps if each.promise.proved]
     n_open = sum(each.promise.meaning is EpsilonMeaning.CLAIMED for each in maps)
     if not proved:
-        return "Nobody has proved any of these promises."
+        return "No one has proved any of these promises."
     some = (
         "One method keeps its promise" if len(proved) == 1 else f"{_capital(in_words(len(proved)))} promises are kept"
     )
@@ -483,20 +483,20 @@ def conditions(
         both(
             "Middle of the runs.",
             f"Lines are medians of {n_runs} runs, bands the middle 90 %. Where bands overlap, the difference may be "
-            "chance. The map and the number under it are one run.",
+            "chance. The map and the number under it show one run.",
             "",
         ),
     ]
     lines += [
         both(
             f"Not the promise of “{each.name}”.",
-            "Nobody has proved its ε, so its line is dashed: the ε on the axis is only claimed.",
+            "No one has proved its ε, so its line is dashed: the ε on the axis is only claimed.",
         )
         for each in maps
         if each.promise.meaning is EpsilonMeaning.CLAIMED and bounds_public
     ]
     lines += [
-        both(f"Not the neighbors of “{each.name}”.", "It is proved for other neighbors, so its line is dashed.")
+        both(f"Not the neighbors of “{each.name}”.", "It is proved for different neighbors, so its line is dashed.")
         for each in maps
         if each.promise.meaning is EpsilonMeaning.OTHER
     ]

@@ -46,7 +46,7 @@ VARY = Knob(
     "choice",
     "both",
     "What differs between runs",
-    "The data stay as they are. Noise is what privacy costs; the start is chosen by a public seed.",
+    "The data stay the same. Noise is the price of privacy; a public seed chooses the start.",
     choices=(("both", "Both"), ("noise", "Noise"), ("start", "Start")),
 )
 # Value of VARY -> description of the runs.
@@ -88,7 +88,7 @@ def many(
     bands: bool = False,
     more: Callable[[int], None] | None = None,
 ) -> None:
-    """Draw many runs at the slider's budget, which is read when they begin: the slider has a fragment of its own.
+    """Draw many runs at the slider's budget, which is read when they begin: the slider has its own fragment.
 
     `fields` of the runs are known only to the page. `bands` adds the figure against the budget. `more` draws below the
     outcomes, for the same number of runs.

@@ -68,7 +68,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class RunsQuestion:
-    """A method with its parameters. Equal questions have equal answers on one source: `key` stands for `params`."""
+    """A method with its parameters. Equal questions have equal answers on one source: `key` represents `params`."""
 
     # Name in `ALGORITHMS`.
     algorithm: str
@@ -153,11 +153,11 @@ MOST_PAGES = 4
 
 @dataclass(frozen=True)
 class LossQuestion:
-    """A method with its parameters on one source. `page` and `key` stand for the rest and determine the answer."""
+    """A method with its parameters on one source. `page` and `key` represent the rest and determine the answer."""
 
-    # Stands for everything except ε.
+    # Key of everything except ε.
     page: str
-    # Stands for the parameters.
+    # Key of the parameters.
     key: tuple[Hashable, ...]
     # Name in `ALGORITHMS`.
     algorithm: str = field(compare=False)
@@ -311,7 +311,7 @@ def epsilon_scene(
         title="",
         alt=f"{words.title}: {centers.shape[1]} cluster centers at {len(states)} values of ε from "
         f"{number(stops[0])} to {number(stops[-1])}, with the same noise.",
-        caption="ε grows, the random numbers stay. Each ε would be a separate release.",
+        caption="ε grows, the random numbers stay the same. Each ε would be a separate release.",
         hint="Play, or drag the slider.",
         x=stage.projection.x,
         y=stage.projection.y,
@@ -338,7 +338,7 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
     return Plot(
         title="Cost at each ε",
         alt="Line chart of the clustering cost against ε.",
-        caption="1 is k-means' cost without privacy. One run: other noise would draw another line.",
+        caption="1 is k-means' cost without privacy. One run: different noise would draw a different line.",
         x=Axis("ε", "", (-MARGIN, 1.0 + MARGIN), values, log=True),
         y=Axis("cost", "× k-means", (low - pad, high + pad), log=True),
         axes_public=False,

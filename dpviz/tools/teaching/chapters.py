@@ -70,7 +70,7 @@ def computed_salary(leaver: int) -> float:
 
 
 def average_answer() -> Answer:
-    """Measure the largest error of the computed salary, whoever leaves."""
+    """Measure the largest error of the computed salary over all who could leave."""
     error = max(abs(computed_salary(each) - salaries()[each - 1]) for each in range(1, N_COLLEAGUES + 1))
     return Answer(error, {"measured": f"{100 * error:.0f} cents"})
 
@@ -107,28 +107,28 @@ def average_words(leaver: int) -> str:
 
 AVERAGE = Chapter(
     "average",
-    "Two averages tell one salary",
-    f"{N_COLLEAGUES} colleagues keep their salaries secret: the gray rings. Only their average is published. Then one "
-    f"leaves, and the average of the other {N_COLLEAGUES - 1} is published, too: two blue lines, close together.",
+    "Two averages reveal one salary",
+    f"{N_COLLEAGUES} colleagues keep their salaries secret (gray rings). Only their average is published. Then one "
+    f"leaves, and the average of the other {N_COLLEAGUES - 1} is also published: two blue lines, close together.",
     Question(
         "How close can anyone come to the salary of the one who left?",
         ranges("To the dollar", "To about $1,000", "Not even that", at=(1.0, 2_000.0)),
         average_answer,
-        f"To the dollar, off by **{{measured}}** at most: {N_COLLEAGUES} × the first average minus "
+        f"To the dollar, off by at most **{{measured}}**: {N_COLLEAGUES} × the first average minus "
         f"{N_COLLEAGUES - 1} × the second is the salary of the person who left. Each average was harmless alone; "
-        "together they give one person away.",
+        "together they reveal one person's salary.",
     ),
     LEAVER,
     average_picture,
     average_words,
-    "An average looks harmless, but two of them can give one person's number away to the dollar.",
+    "An average looks harmless, but two of them can reveal one person's salary to the dollar.",
 )
 
-# Chapter 2: an answer by a coin, and the meaning of ε: how often a listener is right, in 100.
+# Chapter 2: an answer by a coin, and the meaning of ε: the share of a listener's right guesses, in 100.
 
 # ε of two tosses: the truth is three times as likely as its opposite.
 TWO_TOSSES = math.log(3.0)
-# Rounds of an attack. The attack's share of right guesses is off by 0.3 in 100 at most.
+# Rounds of an attack. The attack's share of right guesses is off by at most 0.3 in 100.
 N_ROUNDS = 400_000
 COIN_SEED = 11
 # People along one side of each half, which shows 100 people.
@@ -167,7 +167,7 @@ def coin_picture(epsilon: float, *, answered: bool) -> Scene:
     )
     return still(
         f"What {2 * SIDE**2} people say" if answered else f"{2 * SIDE**2} people",
-        f"Two squares of {SIDE**2} people, of the truth yes and of the truth no.{counts}",
+        f"Two squares of {SIDE**2} people each: those whose truth is yes, and those whose truth is no.{counts}",
         Axis("", view=(0.0, 2.0), names=HALVES),
         Axis("", ticks=False),
         *(answers if answered else (marks("A person", SECRET, np.concatenate(squares), size=11.0),)),
@@ -178,30 +178,30 @@ def coin_words(epsilon: float) -> str:
     """Return the meaning of a "yes", as a sentence."""
     yes, no = yes_of_100(epsilon)
     return (
-        f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {factor_words(epsilon)} as likely if it "
-        "is true, and that factor is what ε limits. Move ε left: both squares become alike, and an answer tells less."
+        f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {factor_words(epsilon)} as likely if it is "
+        "true, and ε limits that factor. Move ε left: the squares become more alike, and an answer reveals less."
     )
 
 
 COIN = Chapter(
     "coin",
     "A coin that lies for you",
-    "An embarrassing question, yes or no. You toss a coin that nobody sees. Heads: tell the truth. Tails: toss again, "
-    f"and say yes for heads, no for tails. Here are {SIDE**2} people whose truth is yes, and {SIDE**2} whose truth is "
-    "no.",
+    "You are asked an embarrassing yes-or-no question. You toss a coin that nobody sees. Heads: tell the truth. "
+    f"Tails: toss again, and say yes for heads, no for tails. Here are {SIDE**2} people whose truth is yes, and "
+    f"{SIDE**2} whose truth is no.",
     Question(
         "Someone says yes, and you believe it. How often are you right, in 100?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         lambda: attack_coin(TWO_TOSSES),
-        "**{measured}** times in 100, in random runs; a blind guess has 50. The more often the coin tells the truth, "
-        f"the larger its **ε** (“epsilon”): at ε = ln 3, about {TWO_TOSSES:.2g}, anyone who guesses your truth, "
-        "called an *attacker*, is right at most {limit} times.",
+        "**{measured}** times in 100, in random runs; a blind guess is right 50 times. The more often the coin tells "
+        f"the truth, the larger its **ε** (“epsilon”): at ε = ln 3, about {TWO_TOSSES:.2g}, an *attacker*, who "
+        "guesses your truth, is right at most {limit} times.",
     ),
     LEANING,
     coin_picture,
     coin_words,
-    "ε limits how often anyone who sees the result can be right about me, in 100. From a coin flip's 50 that is at "
-    f"most {', '.join(f'{limit(attacker_odds(each))} at ε = {each:g}' for each in (0.1, 1.0, 2.0, 4.0))}.",
+    "ε limits how often anyone who sees the result can be right about me, in 100. Instead of a coin flip's 50, that "
+    f"is at most {', '.join(f'{limit(attacker_odds(each))} at ε = {each:g}' for each in (0.1, 1.0, 2.0, 4.0))}.",
 )
 
 # Chapter 3: one noisy average. More people make it more accurate; the promise to each of them stays.
@@ -234,7 +234,7 @@ def nonprivate_mean(n: int) -> float:
 
 
 def mean_noise(n: int, epsilon: float = TWO_TOSSES, *, top: float = TOP) -> LaplaceEvent:
-    """Return the noise on an average of n from 0 to `top`: one person can move it by top / n at most; n is public.
+    """Return the noise on an average of n from 0 to `top`: one person can move it by at most top / n; n is public.
 
     Its ε is the same as in the chapter before, so the limit is the same number in 100.
     """
@@ -259,7 +259,7 @@ def mean_odds(n: int) -> float:
 
 
 def mean_answer() -> Answer:
-    """Measure the limit and the error when many people take part."""
+    """Measure the limit and the error with many people."""
     words = {"few": _dollars(mean_error(FEW)), "many": _dollars(mean_error(MANY)), "measured": limit(mean_odds(MANY))}
     return Answer(mean_odds(MANY) - mean_odds(FEW), words)
 
@@ -285,7 +285,7 @@ def mean_picture(people: str, *, answered: bool) -> Scene:
 
 
 def _dollars(amount: float) -> str:
-    """Write dollars with two significant digits; the sign is escaped, so that it does not begin a formula."""
+    """Write dollars with two significant digits; the dollar sign is escaped, so that it does not begin a formula."""
     return f"\\${float(f'{amount:.2g}'):,.0f}"
 
 
@@ -293,27 +293,28 @@ def mean_words(people: str) -> str:
     """Return the effects of the number of people, and the value that stays the same, as a sentence."""
     n = int(people)
     return (
-        f"One of {n:,} people moves the average by \\${ceiled(TOP / n)} at most, so that noise of about "
-        f"**{_dollars(mean_noise(n).scale)}** is enough: who guesses whether you earn \\$0 or \\${TOP:,.0f} is right "
-        f"at most **{limit(mean_odds(n))}** times in 100."
+        f"One of {n:,} people moves the average by at most \\${ceiled(TOP / n)}, so noise of about "
+        f"**{_dollars(mean_noise(n).scale)}** is enough: anyone who guesses whether you earn \\$0 or \\${TOP:,.0f} is "
+        f"right at most **{limit(mean_odds(n))}** times in 100."
     )
 
 
 MEAN = Chapter(
     "mean",
     "One noisy average",
-    f"{FEW} people publish their average salary plus *noise*, a random amount, at ε = {TWO_TOSSES:.2g}; blue dots are "
-    f"{N_DRAWN} tries. Salaries lie between \\$0 and \\${TOP:,.0f}, so that one person moves the average by "
-    f"\\${ceiled(TOP / FEW)} at most. Noise covers just that.",
+    f"{FEW} people publish their average salary plus *noise*, a random amount, at ε = {TWO_TOSSES:.2g}; the blue dots "
+    f"are {N_DRAWN} tries. Salaries are between \\$0 and \\${TOP:,.0f}, so one person moves the average by at most "
+    f"\\${ceiled(TOP / FEW)}. The noise covers just that.",
     Question(
-        f"Now {MANY:,} people, ε as before. An attacker knows that you earn \\$0 or \\${TOP:,.0f}, and guesses which. "
-        "How often is that right?",
+        f"Now {MANY:,} people take part, at the same ε. An attacker knows that you earn \\$0 or \\${TOP:,.0f}, and "
+        "guesses which. How often is the guess right?",
         ranges(
             "Less often", f"At most {limit(attacker_odds(TWO_TOSSES))} in 100, as before", "More often", at=(-0.5, 0.5)
         ),
         mean_answer,
-        "**The promise stays: at most {measured} in 100**, because noise covers one person's share in any crowd. "
-        f"What more people change is accuracy: off by {{few}} with {FEW}, by {{many}} with {MANY:,}.",
+        "**The promise stays the same: at most {measured} in 100**, because the noise covers one person's share in "
+        f"any crowd. More people change only the accuracy: the average is off by {{few}} with {FEW} people, and by "
+        f"{{many}} with {MANY:,}.",
     ),
     PEOPLE,
     mean_picture,
@@ -360,7 +361,7 @@ def audit_answer() -> Answer:
 
 
 def audit_picture(share: str, *, answered: bool) -> Scene:
-    """Draw how often each count was published, with you and without you."""
+    """Draw the frequency of each published count, with you and without you."""
     # The picture with all of the noise does not reveal the one with half of it.
     del answered
     edges = np.arange(BARS_LOW, BARS_HIGH + BAR_WIDTH / 2, BAR_WIDTH)
@@ -395,20 +396,20 @@ def audit_words(share: str) -> str:
 AUDIT = Chapter(
     "audit",
     "A promise, measured",
-    f"A count of {N_COUNTED} people is published with noise, and claims ε = {CLAIMED:g}. An audit runs it {N_RUNS:,} "
-    "times with you and as often without you: the easier the two cases are to tell apart, the weaker the protection "
-    "is.",
+    f"A method publishes a count of {N_COUNTED} people with noise, and claims ε = {CLAIMED:g}. An audit runs it "
+    f"{N_RUNS:,} times with you and as often without you. The easier it is to tell the two cases apart, the weaker "
+    "the protection.",
     Question(
-        "Suppose it forgot half of its noise. What do the runs show?",
+        "Suppose the method forgot half of its noise. What do the runs show?",
         ranges("Nothing suspicious", "A little more than claimed", "The claim is clearly false", at=(1.0, 1.5)),
         audit_answer,
-        "That ε is at least **{measured}**, not 1: the false claim is caught. With all of its noise the runs show "
-        "{honest}: no contradiction, and no proof either, since a cleverer attack might find more.",
+        "That ε is at least **{measured}**, not 1: the false claim is caught. With all of its noise, the runs show "
+        "{honest}, which neither contradicts the claim nor proves it: a better attack might find more.",
     ),
     NOISE,
     audit_picture,
     audit_words,
-    "An audit can catch a false promise by runs of two worlds. It can never prove a true one.",
+    "By running two worlds, an audit can catch a false promise. It can never prove a true one.",
     asked="0.5",
 )
 
@@ -466,7 +467,7 @@ def decide_picture(epsilon: float, *, answered: bool) -> Scene:
         Axis("off by", "years", (-2.0, 2.0), (0.0, 1.0), log=True),
         segments("Wanted: half a year", PUBLIC, np.array([[ends[0], target, ends[1], target]]), size=1.5, dash=True),
         *layers,
-        marks("Where ε stands", LAW, here, symbol="circle", size=14.0),
+        marks("Current ε", LAW, here, symbol="circle", size=14.0),
     )
 
 
@@ -479,19 +480,20 @@ def decide_words(epsilon: float) -> str:
 DECIDE = Chapter(
     "decide",
     "You decide",
-    f"A clinic of {CLINIC} people and a town of {TOWN:,} publish their average age with noise. Both want the average "
-    "to be within about half a year: the green line. More ε is more accuracy, and less privacy.",
+    f"A clinic of {CLINIC} people and a town of {TOWN:,} each publish their average age with noise. Both want it to "
+    "be off by about half a year at most: the green line. More ε means more accuracy and less privacy.",
     Question(
-        "At the ε where the clinic's line meets the green one, how often may an attacker be right, in 100?",
+        "At the ε where the clinic's line meets the green one, how often can an attacker be right, in 100?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         decide_answer,
         "At most **{measured}**, at ε = {epsilon}; for the town it is {town}, at ε = {small}. A large crowd can have "
-        "both accuracy and privacy, a small one has to choose: no formula does it for you.",
+        "both accuracy and privacy; a small one has to choose, and no formula can make that choice.",
     ),
     PRICE,
     decide_picture,
     decide_words,
-    "Choosing ε weighs what people risk against how right a result must be; a large crowd makes both easier.",
+    "Choosing ε means weighing people's risk against the accuracy that a result needs. A large crowd makes both "
+    "easier.",
     asked=target_epsilon(CLINIC),
 )
 
@@ -584,8 +586,10 @@ def clusters_words(step: int) -> str:
     if step % 2:
         sizes = np.bincount(labels, minlength=N_GROUPS)
         return f"Everyone has joined the nearest center: {sizes[0]}, {sizes[1]} and {sizes[2]} people."
-    last = " Nobody would join another center now: done." if step == len(states()) - 1 else ""
-    return f"{int((moves(step) > 0).sum())} centers have moved to the middle of their people: an average.{last}"
+    last = " Nobody would switch centers now: done." if step == len(states()) - 1 else ""
+    return (
+        f"{int((moves(step) > 0).sum())} centers have moved to the middle of their people, which is an average.{last}"
+    )
 
 
 K_MEANS = Chapter(
@@ -598,13 +602,13 @@ K_MEANS = Chapter(
         "After how many rounds does nobody switch groups?",
         ranges("1", "2 or 3", "4 to 10", "More", at=(1.5, 3.5, 10.5)),
         clusters_answer,
-        "After **{measured}**: {steps} steps. Every center ends as the average of its people, and an average, you "
+        "After **{measured}**: {steps} steps. Every center ends as the average of its people, and an average, as you "
         "have seen, can give a person away.",
     ),
     STEP,
     clusters_picture,
     clusters_words,
-    "k-means finds groups by two steps, again and again: people join the nearest center, centers move to the middle.",
+    "k-means finds groups by repeating two steps: people join the nearest center, and centers move to the middle.",
     plays=True,
 )
 
@@ -623,7 +627,7 @@ def computed_place(missing: int) -> FloatArray:
 
 
 def leak_answer() -> Answer:
-    """Measure the minimum number of correct digits of a place that the attacker computes, whoever is missing."""
+    """Measure the minimum number of correct digits of the attacker's result, over all who could be missing."""
     error = max(float(np.abs(computed_place(each) - records()[each - 1]).max()) for each in range(1, N + 1))
     digits = math.floor(-math.log10(max(error, np.finfo(float).eps)))
     return Answer(float(digits), {"measured": f"{digits} digits"})
@@ -635,8 +639,8 @@ def leak_picture(missing: int, *, answered: bool) -> Scene:
     computed = [marks("Computed by the attacker", RELEASED, computed_place(missing)[None], symbol="cross", size=16.0)]
     return still(
         "Twenty people, published centers",
-        f"Nineteen people that the attacker knows, a square around number {missing}, whom he does not, and three "
-        "published centers.",
+        f"Nineteen people that the attacker knows, a square around number {missing}, whom the attacker does not know, "
+        "and three published centers.",
         AGE,
         INCOME,
         people("A person", points, None),
@@ -657,19 +661,19 @@ def leak_words(missing: int) -> str:
 LEAK = Chapter(
     "leak",
     "Centers tell on people",
-    f"The {N_GROUPS} centers of the same {N} people are published exactly (blue), with how many people each has. An "
-    "attacker knows everyone but one: the square.",
+    f"The {N_GROUPS} centers of the same {N} people are published exactly (blue), with the number of people in each "
+    "cluster. An attacker knows everyone except one person: the square.",
     Question(
-        "How well do the centers lead to the one who is missing?",
-        ranges("Not at all", "Into the right group", "To the very place", at=(0.5, 6.0)),
+        "How closely do the centers reveal the missing person?",
+        ranges("Not at all", "Only the right group", "The exact place", at=(0.5, 6.0)),
         leak_answer,
-        "To the very place, whoever is missing: exactly, to the last of at least **{measured}**. Each "
-        "center times its number of people, less those who are known, leaves exactly one person.",
+        "The exact place, whoever is missing, to at least **{measured}**. Each center times its number of people, "
+        "minus the people the attacker knows, leaves exactly one person.",
     ),
     MISSING,
     leak_picture,
     leak_words,
-    "Exact cluster centers are averages: whoever knows all others computes the one who is left.",
+    "Exact cluster centers are averages: anyone who knows all other people can compute the one who is left.",
 )
 
 

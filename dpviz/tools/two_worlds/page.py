@@ -38,14 +38,14 @@ CHOICE = ("worlds", "Two worlds")
 HEIGHT = 480  # CSS pixels
 MOST_ROW = 10**6
 PUBLIC = (
-    "There is nothing for you to see here: both worlds are made from the exact records, and every run of them is one "
-    "more release."
+    "You cannot see anything here: both worlds are made from the exact records, and every run of them is one more "
+    "release."
 )
-NO_RUN = "There is no run to compare with: the place of the picture says why."
+NO_RUN = "There is no run to compare with: see the message in place of the picture."
 
 RECORD = Knob("record", "int", 0, "Record", "Its row. Or click it in a picture.", 0, MOST_ROW)
 WHAT = Knob(
-    "operation", "choice", REMOVE, "In the other world", "What the guarantee covers is offered.", choices=OPERATIONS
+    "operation", "choice", REMOVE, "In the other world", "Only changes that the guarantee covers.", choices=OPERATIONS
 )
 CORNER, STATED, NEAR = "corner", "stated", "near"
 WHERE = Knob(
@@ -71,13 +71,13 @@ LOOK = Knob(
     "choice",
     "near",
     "Show",
-    "What is released near the record, or all of it.",
+    "The release near the record, or all of it.",
     choices=(("near", "Near the record"), ("whole", "The whole box")),
 )
 KNOBS = (RECORD, WHAT, WHERE, ACROSS, UP, RUNS, LOOK)
 # Runs of one job.
 BATCH = 25
-# Finished answers that are kept, so that switching back needs no new work.
+# Number of cached answers, so that switching back needs no new work.
 MOST_CACHED = 12
 _WAIT = "wait-worlds"
 _CACHE = f"{asking.OF_RECORDS}:worlds"
@@ -115,7 +115,7 @@ def adapter(tab: Knob) -> Callable[[Scene], Scene]:
 
 
 def follow_click(frame: PageFrame, picture: LiveState | None, key: str = "picture") -> None:
-    """Choose the record that was clicked, once for each click."""
+    """Choose the clicked record, once for each click."""
     if picture is None or picture.picked != PICK or not clicked(picture, f"worlds-{key}"):
         return
     row = None if picture.picked_mark is None else row_of(picture.picked_mark, frame.dataset.n)
@@ -239,7 +239,7 @@ def find(
 ) -> WorldsAnswer:
     """Return the answer so far, and start the other runs in the background. Draws progress and problems.
 
-    A score needs all runs: a score that is read on the way, and stopped at a pleasing value, is not a measurement. The
+    A score needs all runs: a score that is watched and stopped at a pleasing value is not a measurement. The
     runs end with the tab.
     """
     seed = noise.seed_for(frame.source)

@@ -1,9 +1,9 @@
 """Two worlds: the data as they are, and with one record removed, moved or added; many runs in each, and an attacker.
 
-The background process makes the runs. This module does not import Streamlit, because the process would have to load it.
-The claim decides which operations are offered. Under ADD_REMOVE, a record can be added or removed. A move is one of
-each there and costs (2 epsilon, (1 + e^epsilon) delta) or 4 rho. Under REPLACE, and for geo-indistinguishability with
-its epsilon per distance, only a move is offered.
+The background process makes the runs. This module does not import Streamlit, because the process would have to load
+it. The claim decides which operations are offered. Under ADD_REMOVE, a record can be added or removed. There, a move
+is one of each and costs (2 epsilon, (1 + e^epsilon) delta) or 4 rho. Under REPLACE, and for geo-indistinguishability
+with its epsilon per distance, only a move is offered.
 """
 
 import math
@@ -67,7 +67,7 @@ class DistanceParams(Protocol):
 
 @immutable_value
 class Change:
-    """The difference between the two worlds; places are data units. Hashable, as a part of a job's key."""
+    """The difference between the two worlds; places are in data units. Hashable, because it is part of a job's key."""
 
     # One of OPERATIONS.
     operation: str
@@ -181,7 +181,7 @@ def run_world(
 
 
 def statistics_of(worlds: AnyWorlds, release: CentersRelease, spots: Points, box: Box) -> FloatArray:
-    """Return the numbers (f,) that an attacker who asks about `spots` (s, d) reads from a release.
+    """Return the numbers (f,) that an attacker interested in `spots` (s, d) reads from a release.
 
     f depends only on the type of the release.
     """
@@ -308,7 +308,7 @@ def interval_words(score: HeldOutScore) -> str:
     low, high = whole_interval(score.low, score.high)
     return (
         f"Between {low} and {high} in 100, with 95 % confidence: the rule was chosen on half of the runs and scored on "
-        f"the other {score.n_rounds}. A coin is right 50 times; another rule may do better."
+        f"the other {score.n_rounds}. A coin is right 50 times; a different rule may do better."
     )
 
 
@@ -318,7 +318,7 @@ def remarks(odds: Odds, *, planned: bool) -> tuple[str, ...]:
     if odds.noise is not None and planned:
         sentences.append(f"The mechanism's own noise allows {at_most(odds.noise)}.")
     if odds.doubled:
-        sentences.append("A move is one removal and one addition, so that the limit counts it twice.")
+        sentences.append("A move is one removal and one addition, so the limit counts it twice.")
     if odds.level is not None:
         sentences.append(
             f"ε times the distance of the move is {number(odds.level)}. Other people's rows reveal nothing about it."
@@ -377,7 +377,7 @@ def cloud_scene(
 
     `near` shows the part around the record; otherwise the picture shows the whole box.
 
-    Curator only: both worlds are made from the exact records, and the world of a release is also exact.
+    Curator only: both worlds are made from the exact records, and the world of a release is exact information.
     """
     box = words.box
     records = box.to_unit(pair.nonprivate_worlds[0])
@@ -403,10 +403,11 @@ def cloud_scene(
     x = _visible(stage.projection.x, places[:, 0], near=near)
     y = _visible(stage.projection.y, places[:, 1], near=near) if box.d > 1 else stage.projection.y
     inside = all(axis.view[0] <= at <= axis.view[1] for at, axis in zip(spot, (x, y), strict=True))
-    beyond = " The record itself may lie outside what is shown." if near and not inside else ""
+    beyond = " The record itself may be outside the picture." if near and not inside else ""
     return Scene(
         title="Two worlds",
-        alt=f"What {n_runs} runs released in each of two worlds, over each other: {first.lower()}, {second.lower()}.",
+        alt=f"What {n_runs} runs released in each of two worlds, one over the other: {first.lower()}, "
+        f"{second.lower()}.",
         caption=f"Exact, and not a release: {n_runs} runs in each world. Rings: {first}. Crosses: {second}.{beyond}",
         x=x,
         y=y,
@@ -436,7 +437,7 @@ def _release_marks(what: str, places: Points, world: int, stage: Stage, name: st
 
 
 def _changed_record(pair: Neighbors, change: Change, words: Words, stage: Stage) -> list[Layer]:
-    """Return the layers of the record, its place in the other world, and the way there."""
+    """Return the layers of the record, its place in the other world, and the path to that place."""
     added = change.operation == ADD
     records = words.box.to_unit(pair.nonprivate_worlds[int(added)])
     # In a one-dimensional strip, a record stays at its height.
@@ -491,7 +492,7 @@ def _cut_layers(clouds: tuple[Cloud, Cloud], change: Change, view: View, words: 
 
 
 def _visible(axis: Axis, places: FloatArray, *, near: bool) -> Axis:
-    """Return the axis with nearly all of `places` (m,) in view; with the whole box, or alone."""
+    """Return the axis with nearly all of `places` (m,) in view; with the whole box, or without it."""
     if not len(places):
         return axis
     low, high = (float(end) for end in np.percentile(places, ENDS))

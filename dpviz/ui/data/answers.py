@@ -147,7 +147,7 @@ class Field(TypedDict):
 
 
 def keep_table(table: Table | TableError, reading: TableFormat) -> None:
-    """Store a table, or why a file is none, and the settings by which it was read."""
+    """Store a table, or the reason that a file is not a table, and the settings used to read it."""
     upload = session()
     before = upload.table
     if isinstance(before, Table) and not (isinstance(table, Table) and table.digest == before.digest):
@@ -173,7 +173,7 @@ def table() -> Table | None:
 
 
 def answer(name: str, default: object = None) -> Any:
-    """Return the answer to the question `name`, or its default: this one, else that of `DEFAULTS`."""
+    """Return the answer to the question `name`, or its default: this one, or the default in `DEFAULTS`."""
     value = _answers().get(name)
     value = default if value is None else value
     return DEFAULTS.get(name[: name.find(":") + 1] or name) if value is None else value
@@ -217,7 +217,7 @@ def form_for(table: Table) -> tuple[int, Choices | None]:
     """Return a number that is different for every import, and the answers if they are about this table.
 
     The answers are about the file that the link or the settings were made with, and about the first uploaded file with
-    their columns. A later file has answers of its own.
+    their columns. A later file has its own answers.
     """
     upload = session()
     number, form = upload.form
@@ -228,7 +228,7 @@ def form_for(table: Table) -> tuple[int, Choices | None]:
 
 
 def to_file(form: Choices, *, public: bool) -> dict[str, object]:
-    """Return `form` as JSON has it; which column holds the classes is for the curator."""
+    """Return `form` as JSON; the column with the classes is for the curator only."""
     return {name: value for name, value in asdict(form).items() if name != "label" or not public}
 
 

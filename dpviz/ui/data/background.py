@@ -13,8 +13,8 @@ from dpviz.ui.server import uploads
 
 HELP = (
     f"Districts or a coast as GeoJSON, at most {MOST_OUTLINE_BYTES // 1_000_000} MB, in degrees. Everyone sees the "
-    "lines: choose what is public anyway. They are drawn in pictures and in files of them. They stay in this session's "
-    "memory and are in no link, no table and no release."
+    "lines: choose what is public anyway. They are drawn in pictures and in files of them. They stay in this "
+    "session's memory and never enter a link, a table or a release."
 )
 NEEDS_BOUNDS = "The background is drawn once all bounds are typed: a map around the records themselves is not public."
 

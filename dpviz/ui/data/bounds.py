@@ -189,7 +189,7 @@ def per_kilometer(
 
 
 def _shared_decimal(table: Table, features: Sequence[str]) -> str:
-    """Return the decimal sign of bounds that all features share: a comma if all of their columns have it."""
+    """Return the decimal sign of bounds shared by all features: a comma if all of their columns use it."""
     return COMMA if features and all(table.decimal(name) == COMMA for name in features) else POINT
 
 
@@ -205,7 +205,7 @@ class _Bound:
 
     @classmethod
     def from_table(cls, table: Table, name: str, place: tuple[str, str] | None) -> "_Bound":
-        """Return the reader for a column with bounds of its own; degrees never reach the thousands."""
+        """Return the reader for a column with its own bounds; degrees never reach the thousands."""
         dates = name in table.dates or answer(f"source:{name}") == DATES
         return cls(f"of:{name}", table.decimal(name), dates, TURN if place is not None and name in place else LARGEST)
 
@@ -229,7 +229,7 @@ def draw_bounds(table: Table, features: Sequence[str], place: tuple[str, str] | 
         "Public bounds",
         list(HOW),
         format_func=HOW.__getitem__,
-        help="What you know without looking at the records. Extremes of the data are the values of single people.",
+        help="What you know without looking at the records. Extremes of the data are single people's values.",
         **field("how"),
     )
     if how() == DATA:
@@ -251,7 +251,7 @@ def draw_bounds(table: Table, features: Sequence[str], place: tuple[str, str] | 
             f"{title}: source",
             sources,
             format_func=SOURCES.__getitem__,
-            help="A range that everybody knows, or one that you type. From the data it is not private.",
+            help="A range that everyone knows, or one that you type. A range from the data is not private.",
             key=key,
             on_change=_set_source,
             args=(name, key),
@@ -279,21 +279,21 @@ def draw_bounds(table: Table, features: Sequence[str], place: tuple[str, str] | 
                 f"{what} as much as one kilometer?",
                 min_value=0.0,
                 format="%g",
-                help="The fewer, the more they count in a cluster beside the way on the map. It is preset so that the "
-                "whole range between the bounds counts as much as the map from side to side; 0 says exactly that. The "
-                "answer is public, as bounds are.",
+                help="The fewer, the more they count in a cluster compared with distance on the map. By default (0), "
+                "the whole range between the bounds counts as much as the map from side to side. The answer is "
+                "public, like bounds.",
                 **field(f"per kilometer:{kind}", amount),
             )
 
 
 def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
-    """Draw the fields of both ends, with the reading under each; ask about text that can be two numbers."""
+    """Draw the fields of both ends, with the reading under each; ask about text that can mean two numbers."""
     for column, end, label in zip(columns, ("low", "high"), (f"{title} from", "to"), strict=True):
         name = f"{end}:{bound.key}"
         column.text_input(label, max_chars=MOST_TEXT, **field(name))
         text, values = bound.text(end).strip(), bound.readings(end)
         if len(values) > 1:
-            column.caption(f"{state.plain(text)} can be two {'dates' if bound.dates else 'numbers'}. Which?")
+            column.caption(f"{state.plain(text)} can mean two {'dates' if bound.dates else 'numbers'}. Which one?")
             for value in values:
                 words = words_of(value, dates=bound.dates)
                 column.button(
@@ -305,7 +305,7 @@ def _row(title: str, bound: _Bound, columns: Sequence[DeltaGenerator]) -> None:
                     args=({name: words},),
                 )
         elif text and not values and bound.most < LARGEST and readings(text, bound.decimal):
-            column.caption(f"{state.plain(text)} is beyond the map: degrees are less than {bound.most:g}, like 48.15.")
+            column.caption(f"{state.plain(text)} is outside the map: degrees are less than {bound.most:g}, like 48.15.")
         elif text and not values:
             number = "250.000 or 48,15" if bound.decimal == COMMA else "250,000 or 48.15"
             what, example = ("date", "2024-05-31 or 31.5.2024") if bound.dates else ("number", number)
@@ -417,8 +417,8 @@ def say_outside(form: Choices, clipping: Clipping | None) -> None:
             f"has {state.plain(found)}. {n_out:,} {'record lies' if n_out == 1 else 'records lie'} outside."
         )
     st.error(
-        f"**{who} lie outside of the bounds that you typed.** They were moved to the edge, so that nothing is "
-        "concluded from this picture. Only you see this.\n\n" + "\n".join(lines)
+        f"**{who} lie outside the bounds that you typed.** They were moved to the edge, so this picture has no "
+        "finding. Only you see this.\n\n" + "\n".join(lines)
     )
     empty = {f"{end}:of:{name}": "" for name in outside for end in ("low", "high")}
     empty |= {"low:all": "", "high:all": ""} if form.how == SAME else {}
@@ -435,13 +435,13 @@ def say_scaling(form: Choices, scale: Scale | None, *, public: bool) -> None:
     if scale is None and not why:
         return
     if scale is None:
-        words = f"Columns are not scaled, although {why}: those with long ranges weigh most."
+        words = f"Columns are not scaled, although {why}: columns with long ranges weigh most."
         button, scaled = "Scale them", True
     else:
         reason = f", because {why}" if why else ""
         words = f"Columns are scaled to their public bounds{reason}. {scale.words if scale.place else ''}"
         words = scale.words if form.categories else words
-        button, scaled = "Take the numbers as they are", False
+        button, scaled = "Use the numbers as they are", False
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="dpviz-scaling"):
         st.caption(state.plain(words.strip()), width="content")
         if not public and not form.categories:

@@ -1,4 +1,4 @@
-"""Draw your own: a data set that the reader draws on the live picture. Its points are in this session only.
+"""Draw your own: a data set that the reader draws on the live picture. Its points are only in this session.
 
 The browser edits and sends all points with a number that grows; this module checks them, stores earlier sheets for
 undo, and makes the data set. Points are written nowhere but into a file of settings that the reader exports, and are
@@ -24,7 +24,7 @@ from dpviz.ui.state import Index, Number, Pairs, read_message
 DRAW = "draw"
 TITLE = "Draw your own"
 FEATURES = ("x", "y")
-# Public, whatever is drawn.
+# Public, regardless of the drawing.
 BOX = Box((0.0, 0.0), (10.0, 10.0))
 MOST_POINTS = 5_000
 CLASSES = 6
@@ -42,7 +42,7 @@ START = Knob(
     "choice",
     "blobs",
     "Start with",
-    "What there is before you draw. Another choice starts again.",
+    "The points before you draw. A different choice starts over.",
     choices=(
         ("blobs", "Four blobs"),
         ("ring", "A ring and its core"),
@@ -88,8 +88,8 @@ def source() -> tuple[Dataset, tuple[object, ...], Pairs, DrawnPoints]:
     if again.button("Start again", width="stretch"):
         drawing = _store(start, _new(start))
     st.caption(
-        "The spray is in your hand: press and drag on the picture. The pen beside it moves single points. They stay in "
-        "this session: a link brings back the start and every knob, not what you have drawn. To keep it, export JSON "
+        "The spray is active: press and drag on the picture. The pen next to it moves single points. They stay in "
+        "this session: a link restores the start and every knob, but not your drawing. To keep it, export JSON "
         "settings as the curator."
     )
     sheet = drawing.sheet
@@ -99,7 +99,7 @@ def source() -> tuple[Dataset, tuple[object, ...], Pairs, DrawnPoints]:
         box=BOX,
         feature_names=FEATURES,
         title=TITLE,
-        note="The box is public and stays as it is, whatever you draw.",
+        note="The box is public and stays the same, whatever you draw.",
     )
     return dataset, (DRAW, sheet.digest), (("data", DRAW), (START.name, start)), sheet
 
@@ -217,13 +217,13 @@ def _catch_up() -> bool:
 
 
 def sheet_of(flat: Sequence[float]) -> DrawnPoints:
-    """Return the sheet of across, up, class, across, ...; a place outside the box is moved onto its wall."""
+    """Return the sheet of across, up, class, across, ...; a place outside the box is moved to its wall."""
     table = np.array(flat, dtype=np.float64).reshape(-1, 3)
     return DrawnPoints(np.clip(table[:, :2], 0.0, 1.0), table[:, 2].astype(np.intp))
 
 
 def to_file(sheet: DrawnPoints | None) -> dict[str, Any]:
-    """Return the drawing as a file has it; `sheet` None: only that its points are not there."""
+    """Return the drawing in the form of a file; `sheet` None: only that its points are not there."""
     if sheet is None:
         return {"note": NOT_HERE}
     rows = zip(sheet.places.tolist(), sheet.classes.tolist(), strict=True)
@@ -231,7 +231,7 @@ def to_file(sheet: DrawnPoints | None) -> dict[str, Any]:
 
 
 def from_file(value: object) -> DrawnPoints | None:
-    """Read untrusted text; None if it holds no points. Raises ValueError in the reader's words."""
+    """Read untrusted text; None without points. Raises ValueError in the reader's words."""
     if not isinstance(value, Mapping):
         raise ValueError("The file's drawing must be an object with a list of points. Correct it.")
     rows = value.get("points")
@@ -241,7 +241,7 @@ def from_file(value: object) -> DrawnPoints | None:
         raise ValueError("The file's drawn points must be a list. Correct it.")
     if len(rows) > MOST_POINTS:
         raise ValueError(
-            f"The file has {len(rows):,} drawn points, but a drawing has at most {MOST_POINTS:,}. Take some out."
+            f"The file has {len(rows):,} drawn points, but a drawing has at most {MOST_POINTS:,}. Remove some."
         )
     for number, row in enumerate(rows, start=1):
         if read_message(row, tuple[Share, Share, Class]) is None:

@@ -12,10 +12,10 @@ from dpviz.ui import controls, hiding, state
 from dpviz.ui.data.picker import Source
 
 KNOWN = Knob("k_known", "int", 0, "k that is known", "0: none.", 0, 64, 0, 10_000)
-CURVE = Knob("k_curve", "float", 0.0, "ε of the curve that k was read off", "0: none.", 0.0, 1e3, 0.0, 1e6)
+CURVE = Knob("k_curve", "float", 0.0, "ε of the curve that gave k", "0: none.", 0.0, 1e3, 0.0, 1e6)
 NAMES_HELP = (
-    "A name stays with its cluster's place while ε and noise change. Links, settings and the paper have it, as public "
-    "words."
+    "A name stays with its cluster's place while ε and noise change. Links, settings and the paper contain it as "
+    "public text."
 )
 _all_names = state.session_value("dpviz:cluster-names", dict[tuple[object, ...], tuple[NamedPlace, ...]])
 _FROM_CURVE, _OF = "dpviz:k-taken", "dpviz:k-of"
@@ -51,24 +51,24 @@ def origin(source: Source, knob: Knob, k: int) -> tuple[str, bool]:
     st.session_state[_OF] = source.key
     choice, known, query = _from_curve(k), int(state.value(KNOWN)), state.opening_query()
     if choice is not None and choice.key == source.key:
-        return f"k = {k} was read off a private curve, which spent ε = {ceiled(choice.spent)}.", True
+        return f"k = {k} comes from a private curve, which spent ε = {ceiled(choice.spent)}.", True
     if source.n_groups == k:
-        return f"k = {k}: the groups that this data set is known to have.", True
+        return f"k = {k}: the known number of groups in this data set.", True
     if k == known:
         return f"k = {k} is known without the records: a public input.", True
     if choice is not None:
         whose = "these records with other columns or bounds" if choice.people == source.people else "other records"
         cost = f"which spent ε = {ceiled(choice.spent)}"
-        return f"k = {k} was read off a private curve of {whose}, {cost}. Nobody has chosen it for this data.", False
+        return f"k = {k} comes from a private curve of {whose}, {cost}. No one has chosen it for this data.", False
     if spent := _linked_curve(knob, k):
-        return f"k = {k} is in this page's link, read off a private curve, which spent ε = {ceiled(spent)}.", True
+        return f"k = {k} is in this page's link and comes from a private curve, which spent ε = {ceiled(spent)}.", True
     # Links of earlier versions name k, chosen or not, and also the knob for a known k.
     if query.get(knob.name) == knob.format(k) and (k != knob.default or KNOWN.name not in query):
         # A reload of the analyst's own page also opens its link.
         return f"k = {k} is in this page's link: a public input.", True
     if k != (source.n_groups or knob.default):
         return f"k = {k} was chosen by hand: a public input.", True
-    return f"k = {k} is where the slider stands. Nobody has chosen it for these records.", False
+    return f"k = {k} is the slider's position. No one has chosen it for these records.", False
 
 
 def take(source: Source, knob: Knob, k: int, spent: float) -> None:
@@ -78,7 +78,7 @@ def take(source: Source, knob: Knob, k: int, spent: float) -> None:
 
 
 def link(source: Source, knob: Knob) -> state.Pairs:
-    """Return the part of a link about a k read off a private curve: in the link, too, it is not a public input."""
+    """Return the part of a link about a k from a private curve: in the link, it is not a public input either."""
     k = int(state.value(source.suited(knob)))
     choice = _from_curve(k)
     spent = choice.spent if choice is not None else _linked_curve(knob, k)
@@ -86,7 +86,7 @@ def link(source: Source, knob: Knob) -> state.Pairs:
 
 
 def _from_curve(k: int) -> _CurveChoice | None:
-    """Return the curve of this session that this k was read off, or None if there is none."""
+    """Return this session's curve that gave this k, or None."""
     choice: _CurveChoice | None = st.session_state.get(_FROM_CURVE)
     return choice if choice is not None and choice.k == k else None
 

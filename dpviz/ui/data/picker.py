@@ -25,7 +25,7 @@ DEFAULT = "blobs"
 MOST_RECORDS = 100_000
 FEWEST_RECORDS = 10
 UPLOAD_TITLE = "Upload a file…"
-UPLOADS = "Take a table of your own: it stays in this session's memory."
+UPLOADS = "Use your own table: it stays in this session's memory."
 DATA_SEED = Knob("data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6)
 # Knobs whose values make sense only for one set.
 OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")
@@ -146,7 +146,7 @@ def pick(
                 on_change=lambda: choose(state.take_choice(_CHOICE, key), own),
             )
             with st.container(horizontal=True, gap="xsmall"):
-                help_text = "See what each data set looks like and what it breaks."
+                help_text = "See what each data set looks like and which methods it breaks."
                 if st.button(
                     "Gallery",
                     width="stretch",
@@ -241,7 +241,7 @@ def own_data() -> str:
 
 
 def choose(name: str, own: DataCatalog | None = None) -> None:
-    """Let a different set follow the session from now on, as a preset does before the page runs again.
+    """Use a different set in the session from now on, as a preset does before the page runs again.
 
     Its size, its knobs and its questions start from their own defaults.
     """
@@ -256,7 +256,7 @@ def choose(name: str, own: DataCatalog | None = None) -> None:
 def _current(default: str, names: list[str], titles: Mapping[str, str]) -> str:
     """Return the set that follows the session, or, on its first page, the set that the link names.
 
-    A set that belongs to one page waits for that page, and meanwhile gives way to the current page's first set.
+    A set that belongs to one page waits for that page, and meanwhile the current page's first set replaces it.
     """
     session = state.session()
     if session.data is None:
@@ -267,7 +267,7 @@ def _current(default: str, names: list[str], titles: Mapping[str, str]) -> str:
         words = follows.replace("_", " ")
         state.report(
             f"Your data set, {words}, belongs to another page, where it waits for you. Here you see {titles[name]}. "
-            "Choose any other under Data."
+            "Choose a different one under Data."
         )
     st.session_state[_SAID] = (follows, name)
     return name

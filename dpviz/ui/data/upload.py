@@ -57,7 +57,7 @@ from dpviz.ui.server import uploads
 PREVIEWED = 5
 LIMITS = (
     f"{READABLE}, at most {MAX_BYTES // 1_000_000} MB, {MAX_ROWS:,} rows "
-    f"and {MAX_COLUMNS} columns. Dates of Excel count as days. Large tables load fastest as Parquet. The file stays in "
+    f"and {MAX_COLUMNS} columns. Excel dates count as days. Large tables load fastest as Parquet. The file stays in "
     "this session's memory."
 )
 MISSING: dict[Missing, str] = {
@@ -65,11 +65,11 @@ MISSING: dict[Missing, str] = {
     "drop": "Leave the row out",
     "middle": "Middle of the bounds",
 }
-UNLISTED: dict[Unlisted, str] = {"zeros": "Are none of the categories", "drop": "Leave the row out"}
+UNLISTED: dict[Unlisted, str] = {"zeros": "Do not match any category", "drop": "Leave the row out"}
 NUMBERS = "Numbers on a plane"
 # Shown instead of a run's finding.
 HELD = "Too many records lie outside your bounds: no finding yet."
-UNUSABLE = "This file cannot be used like this. The curator can see why."
+UNUSABLE = "This file cannot be used in this form. The curator can see why."
 AUTOMATIC, NO_NAMES = "automatic", "none"
 HEADERS: dict[str, Header] = {AUTOMATIC: "infer", NO_NAMES: None}
 DECIMALS = {AUTOMATIC: "Automatic", ".": "Point: 1234.5", ",": "Comma: 1234,5"}
@@ -178,11 +178,11 @@ def _features() -> Sequence[str]:
 
 
 def _form(table: Table) -> Choices | None:
-    """Return the answers as one object, None while there are too few. Raises TableError for a table without numbers."""
+    """Return the answers as one object, or None if some are missing. Raises TableError for a table without numbers."""
     if not table.numeric_columns:
         raise TableError(
-            "No column of this file is numeric, but at least one is needed. If the columns' names are not in the row "
-            "that was taken, choose it under How the file is read; else choose another file."
+            "No column of this file is numeric, but at least one is needed. If the column names are in a different "
+            "row, choose it under How the file is read; otherwise, choose another file."
         )
     features = tuple(each for each in _features() if each in table.numeric_columns)
     place = _place(features)
@@ -301,8 +301,8 @@ def draw_upload(data: Described | None, problem: str, *, public: bool) -> None:
                 f"Describe it like {state.plain(name)}",
                 on_click=_describe_like,
                 args=(before, reading),
-                help="Sheet, columns, bounds, units and all else, as you described that file: two years at the same "
-                "bounds. Look whether they fit this one.",
+                help="Sheet, columns, bounds, units and everything else, as you described that file: for example, "
+                "two years with the same bounds. Check whether they fit this file.",
             )
         features = _columns(table, public=public) if table.numeric_columns else ()
     with right:
@@ -343,13 +343,13 @@ def _file(*, public: bool) -> Table | None:
     # A match with the link's file would be information about every record.
     if fingerprint and fingerprint != table.digest and not public:
         state.report(
-            f"This file's fingerprint is {table.digest}, the link's is {fingerprint}: the picture will be another one."
+            f"This file's fingerprint is {table.digest}, the link's is {fingerprint}: the picture will be different."
         )
     n_columns = len(table.numeric_columns) + len(table.text_columns)
     size = "" if public else f": {table.n_rows:,} rows, {n_columns} columns"
     words, forget = st.columns([3, 1], vertical_alignment="center")
     words.caption(f"**{state.plain(table.name)}**{size}. It stays in this session's memory, on every page.")
-    forget.button("Forget it", on_click=_forget, width="stretch", help="Takes the file out of this session's memory.")
+    forget.button("Forget it", on_click=_forget, width="stretch", help="Removes the file from this session's memory.")
     for note in () if public else table.notes:
         if note not in table.doubts:
             st.caption(state.plain(note))
@@ -392,7 +392,7 @@ def _draw_settings(table: Table | None, beginning: Beginning, *, public: bool) -
             rows |= {str(i): f"Row {i + 1}{line}" for i, line in enumerate(lines)}
             chosen = next((words for words, header in HEADERS.items() if header == row), str(row))
             _choice(st.container(), "Row of the columns' names", "header", rows, chosen)
-        st.caption("Automatic settings follow from all rows of the file, and the guarantee treats them as public.")
+        st.caption("Automatic settings depend on all rows of the file, and the guarantee treats them as public.")
 
 
 def _choice(column: DeltaGenerator, label: str, name: str, titles: dict[str, str], chosen: str | None) -> None:
@@ -413,7 +413,7 @@ def _set(name: str, key: str) -> None:
 
 
 def say_doubts() -> None:
-    """Show the picture's ambiguous numbers beside it, and the place to set their meaning."""
+    """Show the picture's ambiguous numbers next to it, and the place to set their meaning."""
     table = answers.table()
     for doubt in () if table is None else table.doubts:
         st.warning(f"{state.plain(doubt)} It is under Data, “How the file is read”.")
@@ -452,7 +452,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
         "Labels",
         labels,
         format_func=lambda each: each or "None",
-        help="Known classes, one for each record. They are the curator's and no method uses them.",
+        help="Known classes, one for each record. Curator only: no method uses them.",
         **field("label"),
     )
     _ask_rows(table, public=public)
@@ -462,7 +462,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             "Missing values",
             list(MISSING),
             format_func=lambda choice: MISSING[choice],
-            help="Each choice looks at one row alone, so that it costs no privacy where records are added or removed.",
+            help="Each choice depends on one row alone, so it costs no privacy if records are added or removed.",
             **field("missing"),
         )
         st.number_input(
@@ -471,18 +471,19 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
             max_value=100.0,
             value=None,
             placeholder="all" if public else f"all {table.n_rows:,}",
-            help="Keeps about so many rows of a large file. A public rule decides each row by its own values, so that "
-            "the guarantee holds for the whole file. It is not made stronger.",
+            help="Keeps about this share of a large file's rows. A public rule decides about each row from its own "
+            "values, so the guarantee holds for the whole file. Sampling does not make it stronger.",
             **field("share"),
         )
         categories = _categories(table, features)
         if categories:
-            st.caption("Bounds are scaled to 0 and 1, as there are categories beside numbers.")
+            st.caption("Bounds are scaled to 0 and 1, because there are categories as well as numbers.")
         else:
             st.toggle(
                 "Scale bounds to 0 and 1",
-                help="Every feature counts the same, whatever its unit. It is on from the start where ranges of public "
-                "bounds differ more than ten times, where units differ, and beside a map. No record has a say in it.",
+                help="Every feature counts the same, whatever its unit. It is on by default if ranges of public "
+                "bounds differ more than tenfold, if units differ, and with a map. It does not depend on any "
+                "record.",
                 **field("scaled", scaling_of(table, features, _place(features))[0] == "unit"),
             )
         n_features = len(features) + sum(len(values) for _, values in categories)
@@ -499,7 +500,7 @@ def _ask_rows(table: Table, *, public: bool) -> None:
         max_value=MOST_ROWS_EACH,
         value=None,
         step=1,
-        placeholder="not said: one row counts",
+        placeholder="not specified: one row counts",
         help="Every ε, δ and limit is then for all rows of a person together. Choose the number from public "
         "knowledge, such as one visit a month. A person with more rows is protected less.",
         **field("rows"),
@@ -512,14 +513,14 @@ def _ask_rows(table: Table, *, public: bool) -> None:
         name = state.plain(column)
         st.warning(
             f"{name} has {n_values:,} values in {table.n_rows:,} rows. Is one {name} one person? Then type above how "
-            "many rows one person can have, or 1 if each row is another person. Only you see this."
+            "many rows one person can have, or 1 if each row is a different person. Only you see this."
         )
 
 
 def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -> None:
     """Draw the columns of categories and their lists, and the group whose rows count.
 
-    Values of the file are offered to the curator. None is used that the person has not put into the list.
+    Values of the file are offered to the curator. Only categories that the person put into the list are used.
     """
     columns = [each for each in table.nonprivate_columns.names if each not in features]
     known = [each for each in answer("categories") if each in columns]
@@ -542,7 +543,8 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
                 max_selections=MOST_CATEGORIES,
                 accept_new_options=True,
                 placeholder="Type or choose each",
-                help="The list is public: put in what is known without the records. Only you see those of the file.",
+                help="The list is public: enter categories that are known without the records. Only you see the "
+                "file's categories.",
                 **field(name, listed),
             )
             if not listed:
@@ -552,15 +554,15 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
                 "Other values and gaps",
                 list(UNLISTED),
                 format_func=UNLISTED.__getitem__,
-                help="The rule looks at one row alone. A row that is none of the categories is 0 in all of them.",
+                help="The rule depends on one row alone. A row without any of the categories is 0 in all of them.",
                 **field("unlisted"),
             )
             st.number_input(
                 "A change of category weighs, %",
                 100.0 * LEAST_CHANGE,
                 100.0,
-                help="Of the range of a column: so far a change of category moves a record at most. A small weight "
-                "lets the numbers decide. Chosen by results on the records, it would leak them.",
+                help="As a share of a column's range: a change of category moves a record at most this far. A small "
+                "weight lets the numbers decide. A weight chosen from results on the records would leak them.",
                 **field("change"),
             )
         names = [NO_GROUP, *table.nonprivate_columns.names]
@@ -568,7 +570,7 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
             "Only rows of a group",
             names,
             format_func=lambda each: each or "All rows",
-            help="Keeps the rows with one value of a column. What happens to a row follows from that row alone.",
+            help="Keeps the rows with one value of a column. Whether a row stays depends on that row alone.",
             **field("group"),
         )
         if column:
@@ -595,12 +597,12 @@ def _projection(n_features: int) -> None:
         max_value=n_features - 1,
         value=None,
         placeholder=f"all {n_features}",
-        help="Noise is made for every feature, so fewer can find more. Each new one is a random mix of all, drawn from "
-        "a public seed: it costs no privacy. The picture then shows mixes, not your features.",
+        help="Every feature gets noise, so fewer features can find more. Each new one is a random mix of all, drawn "
+        "from a public seed: it costs no privacy. The picture then shows mixes, not your features.",
         **field("projected"),
     )
     if answer("projected") is not None:
-        help_text = "Draws the mixes. It is public; chosen by results on the records, it would leak them."
+        help_text = "Draws the mixes. The seed is public; a seed chosen from results on the records would leak them."
         st.number_input("Projection seed", 0, MAX_SEED, help=help_text, **field("projection_seed"))
 
 
@@ -654,6 +656,6 @@ def _preview(table: Table) -> None:
         number = "number" if known is None else f"number, {known.title.split(':')[0].lower()}?"
         kind = "text" if column in table.text_columns else number
         kinds.setdefault(column, f"{kind}; names rows" if table.nonprivate_is_identifier(column) else kind)
-    st.caption("The first rows, and what each column is taken for. Only you see them.")
+    st.caption("The first rows, and the detected type of each column. Only you see them.")
     cells = {column: [kinds[column], *values] for column, values in table.nonprivate_rows(PREVIEWED).items()}
     safe_table(pd.DataFrame(cells, dtype=str))

@@ -1,4 +1,4 @@
-"""Files that hold the picture on screen, each made from the parts that its audience may see."""
+"""Files with the picture on screen, each made from the parts that its audience may see."""
 
 import dataclasses
 import re
@@ -23,7 +23,7 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.export import settings
 from dpviz.ui.runs import MethodScreen, OnScreen, notices
 
-CURATOR = "Curator's view: it holds exact values. Do not publish it."
+CURATOR = "Curator's view: it contains exact values. Do not publish it."
 PUBLIC = "What the public sees."
 # Width of a picture for an article.
 ARTICLE_PX = 760
@@ -159,7 +159,7 @@ class _Picture:
         if isinstance(screen, MethodScreen):
             hashes = self.hashes
             guarantees = [described(run.guarantee) | {"label": written(run.card())} for _, run in screen.runs]
-        # Pictures of many runs grow while the runs arrive, so an imported picture is not the same at once.
+        # Pictures of many runs grow while the runs arrive, so an imported picture is not the same immediately.
         else:
             guarantees = screen.guarantees
         upload: dict[str, object] | None = None
@@ -292,7 +292,7 @@ FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {
     "json": ("json", "application/json", "JSON settings, to import again", _Picture.settings),
     "py": ("py", "text/x-python", "Python script", _Picture.script),
 }
-# Formats that hold a picture.
+# Formats that contain a picture.
 PICTURED = ("html", "png", "svg", "article", "article-svg", "csv")
 # Formats of the public picture for print.
 ARTICLES = ("article", "article-svg")

@@ -1,7 +1,7 @@
 """The Export and Share menus of a page, and the import of settings.
 
 Both menus are fragments outside of the slider's fragment, and make nothing before a click or before they open. Export
-makes files of the picture as it stands in the browser, and takes settings that bring a picture back. Share has the
+saves files of the picture as it is in the browser, and imports settings that restore a picture. Share has the
 picture's link: to copy, as a QR code that is drawn here, for a class, for a frame in a web page; and the size for a
 projector.
 """
@@ -32,20 +32,18 @@ from dpviz.ui.server.uploads import arrived
 
 # Key of the live picture that is exported.
 PICTURE = "picture"
-IMPORT_HELP = "Takes all knobs from the file, and points drawn by hand if the curator saved it. It has no other data."
+IMPORT_HELP = "Reads all knobs from the file, and hand-drawn points if the curator saved it. It contains no other data."
 WHOLE = (
-    "Files hold the first picture: its step and the layers that are on, always the whole view. Zoom, a picked cluster "
-    "and the charts further down are not in them."
+    "Files contain the first picture: its step and its visible layers, always in the whole view. They do not contain "
+    "zoom, a picked cluster or the charts further down."
 )
-NO_POINTS = "The settings were made with a drawing, but its points are not in the file: the public view saves none."
+NO_POINTS = "The settings include a drawing, but its points are not in the file: the public view saves none."
 NO_ARTICLE = (
     "A picture for an article shows a method on one of the sets under Data. For your own records, release them on the "
     "method's page, and publish the documents of that release."
 )
-NOTHING = "There is no picture to export. The page says why."
-NO_PICTURE = (
-    "The public sees no picture here, so that there is none to save: settings and script hold public words alone."
-)
+NOTHING = "There is no picture to export. The page explains why."
+NO_PICTURE = "The public sees no picture here, so there is none to save: settings and script contain only public text."
 _EXPORT = served("export")
 _EXPORT_KEY = "export"
 
@@ -71,7 +69,7 @@ _menus = state.session_value("dpviz:menus", _Menus)
 
 
 def begin(name: str, pages: Mapping[str, StreamlitPage]) -> None:
-    """Take over imported settings, before the page that they are for runs; `pages` are all, by name."""
+    """Apply imported settings before their page runs; `pages` are all, by name."""
     menus = _menus()
     menus.page, menus.page_names = name, tuple(pages)
     state.follow_jump(name, pages)
@@ -91,7 +89,7 @@ def take_over(imported: settings.Settings) -> None:
         query[drawing.START.name] = drawing.restore(query.get(drawing.START.name), imported.sheet)
     state.open_anew(query, "file", records=True)
     if imported.is_drawn and imported.sheet is None:
-        state.report(f"{NO_POINTS} All knobs are the file's; the drawing is the one here.")
+        state.report(f"{NO_POINTS} All knobs come from the file; the drawing is the current one.")
     menus = _menus()
     menus.restored, menus.n_restored = imported, menus.n_restored + 1
     release_ledger.take_imported(imported.ledger)
@@ -100,7 +98,7 @@ def take_over(imported: settings.Settings) -> None:
         features = imported.form.features
         more = f" and {len(features) - 8} more" if len(features) > 8 else ""
         state.report(
-            "The settings were made with an uploaded file. Choose it under Data: columns, bounds, units, scale and "
+            "The settings belong to an uploaded file. Choose it under Data: columns, bounds, units, scale and "
             f"missing values are filled in. Features: {', '.join(features[:8])}{more}."
         )
 
@@ -162,7 +160,7 @@ def read_wish(message: object) -> tuple[int, ExportRequest] | None:
 
 
 def draw_import() -> None:
-    """Take a file once and empty its box: one that stays would call this fragment when the reader leaves the page."""
+    """Accept a file once and empty its box: otherwise it would call this fragment when the reader leaves."""
     if hiding.hides("upload") or not takes_files():
         return
     menus = _menus()
@@ -198,28 +196,30 @@ SIZE = Knob(
     "choice",
     "screen",
     "Size",
-    "Larger type and marks, to be read from the last row.",
+    "Larger type and marks, legible from the last row.",
     choices=(("screen", "Screen"), ("projector", "Projector")),
 )
 PROJECTOR = ASSETS / "projector.css"
 # The lowest error correction (7 % of the code may be lost), raised as far as the code does not grow. From the last row
 # large modules matter more: simulated photographs with blur, noise, a slant and glare were read least with "q" and "h".
 LEVEL = "l"
-# White modules around the code, as QR readers expect.
+# White modules around the code, which QR readers expect.
 QUIET = 4
 MODULE = 4  # pixels
-WARNING = "Hiding is no lock: whoever edits the link sees everything again."
-EMBED = "Adds embed=true, for a frame in a page of this server, or of another one that its operator allows."
+WARNING = "Hiding is not a lock: anyone who edits the link sees everything again."
+EMBED = "Adds embed=true, for a frame in a page on this server, or on another server that the operator allows."
 # Domain that is reserved for examples.
 SITE = "https://example.org"
 FRAME_WORDS = (
-    "For a page on any server: publish the pictures with dpviz publish, put the folder on the web, and write its "
-    f"address in place of {SITE}. The frame shows the runs that were published."
+    "For a page on any server: publish the pictures with dpviz publish, put the folder on the web, and replace "
+    f"{SITE} with its address. The frame shows the runs that were published."
 )
 OWN_SERVER_WORDS = (
-    "It shows this app, without navigation: in pages of its own server, and of others that its operator allows."
+    "It shows this app, without navigation: in pages on its own server, and on other servers that the operator allows."
 )
-OWN_DATA_WORDS = "There is no code for a web page: a published site has bundled data, and yours stay here."
+OWN_DATA_WORDS = (
+    "There is no code for a web page: a published site contains only bundled data, and your data stay here."
+)
 # Name in the app's link -> name in a published picture's URL; modes keep their names.
 _FRAMED = {
     "epsilon": "eps",
@@ -232,7 +232,7 @@ _FRAMED = {
     "audience": "view",
     "noise_seed": "seed",
 }
-FINGERPRINT = "The curator's link has the file's fingerprint, which depends on every record. Everyone's link has none."
+FINGERPRINT = "The curator's link has the file's fingerprint, which depends on every record. Everyone's link does not."
 LARGE = "Show it to the whole room"
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
 HIDE = "dpviz:share-hide"
@@ -244,7 +244,7 @@ _SHARE_KEY = "share"
 
 
 def fit_size() -> None:
-    """Make type and marks as large as the reader has asked for."""
+    """Make type and marks as large as the reader requested."""
     projector = _menus().fitted = is_large()
     state.keep_param(SIZE.name, "projector" if projector else "")
     if projector:
@@ -340,7 +340,7 @@ def link_of(query: str) -> str:
 
 
 def qr(link: str) -> str | None:
-    """Return a QR code of the link as a data URL with the drawing, or None if the link does not fit."""
+    """Return a QR code of the link as a data URL with an image, or None if the link does not fit."""
     try:
         code = segno.make_qr(link, error=LEVEL)
     except segno.DataOverflowError:

@@ -1,7 +1,7 @@
 """Settings of a picture as a JSON file: page, data, seeds, view and knobs, in the words of a link.
 
-The only records in a file are points drawn by hand, and only if the curator saved the file. The ledger of releases goes
-with the file, so that next year's release about the same people continues it.
+The only records in a file are points drawn by hand, and only if the curator saved the file. The file includes the
+ledger of releases, so that next year's release about the same people continues it.
 """
 
 import json
@@ -20,7 +20,7 @@ from dpviz.ui.data.drawing import DrawnPoints, from_file, to_file
 
 FORMAT = "dpviz picture"
 VERSION = 1
-# Bytes of a settings file. Our files take about 4,000, and at most 300,000 with 5,000 drawn points.
+# Bytes of a settings file. The app's files have about 4,000 bytes, and at most 300,000 with 5,000 drawn points.
 MOST_BYTES = 500_000
 # Name of the data set whose points may be in the file.
 DRAWN = "draw"
@@ -50,7 +50,7 @@ class ScrubberStep:
 
 @immutable_value
 class Settings:
-    """A page and its parameters as a link has them, with the step and the hashes of its pictures."""
+    """A page and its parameters as in a link, with the step and the hashes of its pictures."""
 
     page: str
     query: tuple[tuple[str, str], ...]
@@ -74,12 +74,15 @@ def write(
 ) -> str:
     """Return the file's text; `upload` describes an uploaded table's form: its columns and typed bounds.
 
-    The sheet in `settings` is written as it is: the caller leaves out what the audience may not see.
+    The sheet in `settings` is written as it is: the caller leaves out secrets.
     """
     groups: dict[str, dict[str, object]] = {name: {} for name in GROUPS}
     for name, text in settings.query:
-        is_data = name in ("data", "n") or name.startswith("data_")
-        group = "data" if is_data else "seeds" if name in SEEDS else "view" if name in VIEW else "knobs"
+        group = "view" if name in VIEW else "knobs"
+        if name in SEEDS:
+            group = "seeds"
+        if name in ("data", "n") or name.startswith("data_"):
+            group = "data"
         groups[group][name] = _typed(text)
     step = settings.step
     content: dict[str, object] = {
@@ -105,7 +108,7 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
     """Read an untrusted file, for one of `pages`; raises SettingsError. Every value is checked again by its knob."""
     content = _parse(data)
     if content.get("format") != FORMAT:
-        raise SettingsError(f"The file's format is not “{FORMAT}”. Choose a JSON file that this app has exported.")
+        raise SettingsError(f"The file's format is not “{FORMAT}”. Choose a JSON file exported by this app.")
     version, page = content.get("version"), content.get("page")
     if version != VERSION or isinstance(version, bool):
         raise SettingsError(f"The file's version is {_short(version)}, but this app reads version {VERSION}.")
@@ -118,12 +121,12 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
             raise SettingsError(f"The file's {group} must be an object of at most {MOST_VALUES} values. Correct it.")
         for name, value in values.items():
             if not _NAME.fullmatch(name):
-                raise SettingsError(f"The file's {group} have the name {_short(name)}, which no knob has. Take it out.")
+                raise SettingsError(f"The file's {group} have the name {_short(name)}, which no knob has. Remove it.")
             query.append((name, _link_text(name, value)))
     names = [name for name, _ in query]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise SettingsError(f"The file has {repeated[0]} twice, but once is enough. Take one of them out.")
+        raise SettingsError(f"The file has {repeated[0]} twice. Remove one of them.")
 
     # The step and the hashes change no number of the picture, so values that make no sense are ignored.
     step, hashes = content.get("step"), content.get("scene_hashes")
@@ -138,7 +141,7 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
     sheet = None
     if "drawing" in content:
         if dict(query).get("data") != DRAWN:
-            raise SettingsError("The file has a drawing, but its data are not “Draw your own”. Take the drawing out.")
+            raise SettingsError("The file has a drawing, but its data are not “Draw your own”. Remove the drawing.")
         try:
             sheet = from_file(content["drawing"])
         except ValueError as error:
@@ -159,7 +162,7 @@ def read(data: bytes, pages: Collection[str] = tuple(CATALOGUE)) -> Settings:
 
 
 def _parse(data: bytes) -> dict[str, object]:
-    """Return the file's JSON object; every name in it is there once."""
+    """Return the file's JSON object, in which every name occurs once."""
 
     def refuse_constant(text: str) -> NoReturn:
         raise SettingsError(f"The file has the value {text}, but every value must be a number or text. Correct it.")
@@ -168,7 +171,7 @@ def _parse(data: bytes) -> dict[str, object]:
         values: dict[str, object] = {}
         for name, value in pairs:
             if name in values:
-                raise SettingsError(f"The file has {_short(name)} twice, but once is enough. Take one of them out.")
+                raise SettingsError(f"The file has {_short(name)} twice. Remove one of them.")
             values[name] = value
         return values
 
@@ -180,14 +183,14 @@ def _parse(data: bytes) -> dict[str, object]:
         raise
     # Also raised for bytes that are not UTF-8 and for numbers with thousands of digits.
     except (ValueError, RecursionError):
-        raise SettingsError("The file is no JSON that can be read. Choose one that this app has exported.") from None
+        raise SettingsError("The file is not readable JSON. Choose one exported by this app.") from None
     if not isinstance(content, dict):
-        raise SettingsError("The file holds no JSON object. Choose a file that this app has exported.")
+        raise SettingsError("The file contains no JSON object. Choose a file exported by this app.")
     return content
 
 
 def _link_text(name: str, value: object) -> str:
-    """Return a value as a link has it."""
+    """Return a value as in a link."""
     if isinstance(value, bool):
         return "1" if value else "0"
     if isinstance(value, int) and abs(value) < MOST_NUMBER:

@@ -1,16 +1,17 @@
 """Fast path for slider moves: a WebSocket that renders the picture before Streamlit reruns the page.
 
-A rerun of the slider's fragment costs Streamlit and the browser about 200 ms, whatever it computes. So a page offers to
-draw its picture at any of the slider's values, at an address that only its own session knows; the picture asks there
-first, and the rerun follows at rest with the words, the numbers and the charts. The run is cached, not repeated.
+A rerun of the slider's fragment costs Streamlit and the browser about 200 ms, regardless of its computation. So a page
+offers to draw its picture at any of the slider's values, at a URL that only its own session knows; the picture
+requests there first, and the rerun follows at rest with the words, the numbers and the charts. The run is cached, not
+repeated.
 
-Two pictures on one page come one after the other, and the browser shows both on one frame. During a drag, the picture
-that comes next at the same pace is drawn before it is asked for.
+Two pictures on one page come one after the other, and the browser shows both on one frame. During a drag, the next
+picture at the same pace is drawn before it is requested.
 
-While the slider rests, the same WebSocket answers what many runs lose at a value: the band of the stage's strip. The
-background process computes it, and no picture waits for it.
+While the slider rests, the same WebSocket answers with the loss of many runs at a value: the band of the stage's
+strip. The background process computes it, and no picture waits for it.
 
-What would be another release is never drawn ahead: uploaded records and secret noise wait for the rerun.
+A picture that would be another release is never drawn ahead: uploaded records and secret noise wait for the rerun.
 """
 
 import asyncio
@@ -41,8 +42,8 @@ Draw = Callable[[float], Iterator[Picture]]
 class Bands:
     """Source of the bands at the values of the slider.
 
-    `ask` returns the quantiles of a band, () if there is none, or the work that finds them. It runs outside of the
-    session's script, as `Draw` does. It is called again when that work has ended.
+    `ask` returns the quantiles of a band, () if there is none, or the work that finds them. It runs outside the
+    session's script, like `Draw`. It is called again when that work has ended.
     """
 
     # Key of everything that the bands follow from, including the values of the slider.
@@ -94,7 +95,7 @@ class _Series:
             await self._next[1]
 
     def predict(self, index: int, offer: _Offer | None) -> None:
-        """Soon draw the value that is as far from this one as this is from the last, for the session's cache."""
+        """Schedule the value that continues the last step at the same pace, for the session's cache."""
         (before, start), now = self._last, time.monotonic()
         self._last, following = (now, index), 2 * index - start
         if offer is None or offer.draw is None or now - before > _SERIES:
@@ -119,7 +120,7 @@ _OFFERS: WeakValueDictionary[str, _Offer] = WeakValueDictionary()
 def offer(values: Sequence[float], draw: Draw, bands: Bands | None = None) -> str:
     """Offer to draw at any of `values` from now on; return the URL of the WebSocket that takes their indexes.
 
-    `draw` runs outside of the session's script, so it may not touch Streamlit's session state. Without `bands`, no
+    `draw` runs outside the session's script, so it may not touch Streamlit's session state. Without `bands`, no
     value has a band.
     """
     own: _Offer | None = st.session_state.get(_OFFER)

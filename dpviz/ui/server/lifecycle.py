@@ -2,7 +2,7 @@
 
 Abandoned sessions. Streamlit keeps a session for two minutes after its reader has left, in case only the connection
 broke. It drops expired sessions when the next reader leaves. On a quiet server, their memory, their files and the
-addresses of their pictures would stay for as long as the server is quiet.
+addresses of their pictures would stay as long as the server is quiet.
 
 Slow requests have a head that is never finished or a body that trickles. Uvicorn waits for both without a limit, and
 has no option for one. Each such connection holds an open file of the server. So dpviz observes uvicorn's connections,
@@ -43,7 +43,7 @@ from dpviz.ui.server.startup import raise_file_limit
 GARBAGE = 5_000, 10, 20
 # Seconds without a word on the terminal.
 PATIENCE = 3.0
-COMPILING = "Making machine code, once after an installation or a change: up to half a minute."
+COMPILING = "Compiling, once after an installation or a change: up to 30 seconds."
 # Held by `load`. If two threads import scikit-learn, one can find half of it.
 LOADING = threading.Lock()
 SESSIONS_EVERY = 10.0  # s
@@ -135,7 +135,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def read_theme_once() -> None:
-    """Have Streamlit read each section of its theme once: the file of its options is not watched."""
+    """Make Streamlit read each section of its theme once, because its options file is not watched."""
     read, sections = app_session._populate_theme_msg, dict[str, CustomThemeConfig]()
 
     def populate(msg: CustomThemeConfig, section: str = "theme") -> None:
@@ -151,7 +151,7 @@ def read_theme_once() -> None:
 
 
 def keep_whole_runs() -> None:
-    """Have a fragment that begins take back nothing of a whole run that has ended."""
+    """Prevent a starting fragment from undoing a finished whole run."""
     clear = ForwardMsgQueue.clear
 
     def clear_after(

@@ -3,9 +3,9 @@
 A page's URL contains its whole state, so any process can show the page. A reader whose process dies waits until it is
 there again, or for a different process, and the page comes back by itself. Only uploaded files are lost with a process.
 
-A page's files, uploads and WebSockets must reach the process that holds its session, so Caddy keeps each reader at one
-process by a cookie; `dpviz/assets/Caddyfile` has the details. A port that processes share (SO_REUSEPORT) would not do,
-because the operating system balances connections, not readers.
+A page's files, uploads and WebSockets must reach the process that holds its session, so Caddy keeps each reader with
+one process by a cookie; `dpviz/assets/Caddyfile` has the details. A port shared by the processes (SO_REUSEPORT) is not
+enough, because the operating system balances connections, not readers.
 """
 
 import argparse
@@ -38,7 +38,7 @@ MOST_PORT = 65535
 START_SECONDS = 120.0
 # Seconds without an answer after which a process counts as hung. Long work delays answers for a while.
 SILENCE = 30.0
-# Seconds that one answer may take.
+# Maximum seconds for one answer.
 PATIENCE = 2.0
 # Seconds between two looks.
 EVERY = 1.0
@@ -58,8 +58,8 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
     environ = os.environ.get
     parser = argparse.ArgumentParser(
         prog="dpviz serve",
-        description="Serve the app in several processes behind Caddy; a reader stays at one of them.",
-        epilog="All other options are those of `streamlit run`: `streamlit run --help` says which.",
+        description="Serve the app in several processes behind Caddy. Each reader stays with one process.",
+        epilog="All other options are those of `streamlit run`: `streamlit run --help` lists them.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         allow_abbrev=False,
     )
@@ -107,7 +107,7 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
         if not caddy:
             alone = ", ".join(f"http://localhost:{port}" for port in ports)
             ready = (
-                f"Caddy is not installed. It keeps each reader at one process, and answers at {address}.\n"
+                f"Caddy is not installed. It keeps each reader with one process, and answers at {address}.\n"
                 f"1. Install it ({INSTALL}).\n2. Start this command again, or run beside it: {' '.join(command)}\n"
                 f"Until then each process answers by itself: {alone}"
             )
@@ -190,7 +190,7 @@ class Kept:
             self.start()
 
     def end(self) -> None:
-        """Ask the process to end, and end it if it does not."""
+        """Ask the process to end, and kill it if it does not."""
         process = self.process
         if process is None:
             return

@@ -7,7 +7,7 @@ that garbage fills the log; `OwnMessages` closes the WebSocket with one line ins
 
 DPVIZ_PROFILE=public serves strangers: it refuses uploads of tables and settings, in the app and by request. Unset
 or `local`, the server is for the person who started it. DPVIZ_FRAMES names origins, such as that of a university's
-Moodle, whose pages may show the app in a frame, blanks between them; without it only the server's own pages may.
+Moodle, whose pages may show the app in a frame, separated by blanks; without it, only the server's own pages may.
 """
 
 import base64
@@ -73,7 +73,7 @@ def framing_origins() -> list[str]:
 
 
 def headers() -> tuple[tuple[bytes, bytes], ...]:
-    """Return the headers of every answer. A frame option cannot name other origins, so only the policy does."""
+    """Return the headers of every answer. X-Frame-Options cannot name other origins, so only the policy does."""
     own_frames = () if framing_origins() else ((b"x-frame-options", b"SAMEORIGIN"),)
     return (
         (b"content-security-policy", content_policy().encode()),
@@ -191,7 +191,7 @@ class OwnMessages(Middleware):
             code = _close_code(message)
             if not code:
                 return message
-            _LOGGER.warning("A line was closed: what came on it was no message of the app's.")
+            _LOGGER.warning("A connection was closed: it received a message that is not from the app.")
             await send({"type": "websocket.close", "code": code})
             return {"type": "websocket.disconnect", "code": code}
 

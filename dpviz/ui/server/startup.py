@@ -29,7 +29,7 @@ def missing(
     installed: Callable[[str], str] = version,
     platform: str = sys.platform,
 ) -> list[str]:
-    """Return one sentence for each missing or unsuitable package, and the way out."""
+    """Return one sentence for each missing or unsuitable package, with the solution."""
     if python < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
         return [f"Python is {'.'.join(map(str, python))}, but dpviz needs {oldest} or newer. Make .venv with that one."]
@@ -50,7 +50,7 @@ def missing(
         except PackageNotFoundError:
             problems.append(f"{needed.name} is not installed, but dpviz needs {words}.")
             continue
-        # A release candidate satisfies a requirement as its release does.
+        # A release candidate satisfies a requirement like its release.
         if not needed.specifier.contains(Version(own).base_version):
             problems.append(f"{needed.name} is {own}, but dpviz needs {words}.")
     return [*problems, WAY_OUT] if problems else []

@@ -1,7 +1,7 @@
 """Uploads in progress: which files a page expects, and memory limits for a session and for the server; no disk.
 
-A browser that replaces a file first reports that there is none, and sends the new one after that. A page that believed
-it would forget the table, and with it the field that the new file is meant for. So a page asks `is_coming`.
+A browser that replaces a file first reports that there is none, and sends the new one after that. A page that trusted
+this report would forget the table, and with it the field for the new file. So a page asks `is_coming`.
 """
 
 import math
@@ -29,16 +29,16 @@ ROUTE = "/_stcore/upload_file/"
 # HTTP methods of requests that change files.
 CHANGING = ("PUT", "POST", "DELETE")
 TOO_MANY = (
-    f"Your files would hold more than {SESSION_BYTES // 1_000_000} MB of this server's memory, which is the most for "
+    f"Your files would take more than {SESSION_BYTES // 1_000_000} MB of this server's memory, which is the limit for "
     "one reader. Remove one of them first."
 )
 FULL = (
-    f"All readers' files together would hold more than {SERVER_BYTES // 1_000_000} MB of this server's memory. Try "
+    f"All readers' files together would take more than {SERVER_BYTES // 1_000_000} MB of this server's memory. Try "
     "again later, or start the app on your own computer."
 )
-NO_LENGTH = "The upload did not say how large it is. Send it with a length."
+NO_LENGTH = "The upload did not state its size. Send it with a length."
 
-# Above its own limit the parser of uploads would write files to the disk, which the app promises not to do.
+# Above its own limit, the upload parser would write files to the disk, which the app promises not to do.
 MultiPartParser.spool_max_size = MAX_BYTES + 1_000_000
 
 # Largest number of files on their way to one session. Each page has room for two.
@@ -81,7 +81,7 @@ def is_coming() -> bool:
 
 
 def arrived(file_id: str) -> None:
-    """Expect the file no more, since a page of this session has it, nor any file requested before it."""
+    """Stop expecting this file, because a page of this session has it, and any file requested before it."""
     context = get_script_run_ctx()
     coming = {} if context is None else _COMING.get(context.session_id, {})
     if file_id in coming:

@@ -1,4 +1,4 @@
-"""One command makes every paper's tables and a page of them; what cannot be made keeps nobody else from it."""
+"""One command makes every paper's tables and a page of them; a failed table does not stop the others."""
 
 import dataclasses
 import re
@@ -26,7 +26,7 @@ def tables(name):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Each paper's own entry, with tables that take no time; returns what was asked for."""
+    """Each paper's own entry, with tables that take no time; returns the requests."""
     found = []
 
     def maker(name):

@@ -1,4 +1,4 @@
-"""The tables in benchmarks/papers/results: whole, and what the data give when some of it is run again."""
+"""The tables in benchmarks/papers/results: complete, and equal to new runs of some of their cells."""
 
 import math
 import os

@@ -11,7 +11,7 @@ from benchmarks.papers.kept_runs import all_of, kept_in, made
 
 
 def counted(folder, points, number):
-    """Leave a file for each call, whatever the process; the third one stops everything until it may go on."""
+    """Leave a file for each call, in any process; the third call blocks everything until it may continue."""
     calls = len(list(folder.glob(f"{number}-*")))
     (folder / f"{number}-{calls}").touch()
     if number == 3 and not (folder / "go").exists():

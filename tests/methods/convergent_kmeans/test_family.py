@@ -370,7 +370,7 @@ def test_the_rows_add_up_to_what_is_proved(tell_family, name, epsilon, d, adjace
     rows = list_spending(told.result, delta=proved.delta)
     assert total(rows) == pytest.approx(proved.epsilon, rel=1e-12)
     assert adjacency_of(told.result.events) is proved.adjacency
-    # Spending without one of its rows, or under the other adjacency, would not do.
+    # Spending without one of its rows, or under the other adjacency, fails.
     assert all(total(rows[:i] + rows[i + 1 :]) != pytest.approx(proved.epsilon, rel=1e-12) for i in range(len(rows)))
     drawn = [rect for layer in chart_of(told, "spending").layers for rect in layer.arrays["rect"][0]]
     assert math.fsum(top - low for _, low, _, top in drawn) == pytest.approx(proved.epsilon, rel=1e-12)

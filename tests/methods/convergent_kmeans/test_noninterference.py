@@ -36,7 +36,7 @@ def arrays_of(step):
 
 
 def with_changed_trace(told, change):
-    """Replace every step by what `change` returns for it; the release stays."""
+    """Replace every step with the result of `change`; the release stays."""
     result = dataclasses.replace(told.result, trace=tuple(map(change, told.result.trace)))
     return dataclasses.replace(told, result=result)
 
@@ -79,7 +79,7 @@ def other_world(told, n):
 
 
 def layer_bytes(drawn):
-    """Return each layer alone, as bytes without its place in the picture."""
+    """Return each layer separately, as bytes without its place in the picture."""
     return {layer.name: pack(dataclasses.replace(drawn, layers=(layer,))) for layer in drawn.layers}
 
 

@@ -1,4 +1,4 @@
-"""Numbers beside the picture, each computed again in another way."""
+"""Numbers next to the picture, each computed again in a different way."""
 
 import dataclasses
 import itertools
@@ -57,7 +57,9 @@ def test_the_strip_says_how_far_off_the_centers_are(tell, options, d):
     told = tell(d, **options)
     curator, public = told.stage_words()
     assert curator.loss.value == pytest.approx(brute_off(told))
-    assert value(told.utility(), "Off Lloyd's centers") == f"{number(brute_off(told))} % of the box's diagonal"
+    assert (
+        value(told.utility(), "Distance from Lloyd's centers") == f"{number(brute_off(told))} % of the box's diagonal"
+    )
     assert (public.loss is None) == (not told.repaired), "as published no law says it"
 
 
@@ -105,7 +107,7 @@ def test_without_a_proof_no_limit_is_named(tell, options):
 
 
 def lloyds_start(told):
-    """Return the start of Lloyd's run beside it: a private start moves with epsilon, its packing does not."""
+    """Return the start of Lloyd's run for comparison: a private start moves with epsilon, its packing does not."""
     packing = told.result.release.start_packing
     return told.result.trace[0].previous_centers if packing is None else packing
 

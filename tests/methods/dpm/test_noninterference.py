@@ -130,7 +130,7 @@ def test_one_wrong_audience_would_be_noticed(tell_dpm, name):
 
 
 def test_every_exact_field_of_the_trace_was_changed(tell_dpm):
-    """A field that the story reads and this test forgot would make the tests above say nothing."""
+    """If this test forgot a field that the story reads, the tests above would be worthless."""
     told = tell_dpm()
     changed = other_world(told, 123)
     exact = [field.name for field in dataclasses.fields(SplitTrace) if field.name.startswith("nonprivate_")]

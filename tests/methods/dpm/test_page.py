@@ -1,4 +1,4 @@
-"""The arithmetic of the shares editor: whatever is moved or locked, the shares add up to 1."""
+"""The arithmetic of the shares editor: the shares add up to 1 after every move and lock."""
 
 import dataclasses
 import math
@@ -37,7 +37,7 @@ def test_they_add_up_and_locks_hold(before, moved, wanted, locked):
     free = [name for name in NAMES if name != moved and name not in locked]
     if not free:
         assert after[moved] == pytest.approx(before[moved], abs=1e-12), "there is no room to move in"
-    # What was wanted is kept wherever the others can make room for it.
+    # The requested value is kept if the others can make room for it.
     room = 1.0 - sum(before[name] for name in locked - {moved}) - LEAST * len(free)
     if free and LEAST <= wanted <= room:
         assert after[moved] == pytest.approx(wanted, abs=1e-12)

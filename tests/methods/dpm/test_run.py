@@ -100,7 +100,7 @@ def test_how_sure_a_cut_is_follows_from_released_numbers(tell_dpm):
     others = np.setdiff1d(np.arange(len(tree.parents)), [split.node for split, _ in tried])
     assert np.isnan(told.gap_doubts[others]).all()
     applied = [told.gap_doubts[split.node] for split, _ in tried if split.applied]
-    said = {fact.label: fact for fact in told.utility()}["Least sure cut"]
+    said = {fact.label: fact for fact in told.utility()}["Least certain cut"]
     worst = max(applied)
     if worst >= 0.5:
         assert said.value == "no more than a coin"
@@ -202,7 +202,7 @@ def test_cuts_and_cells_are_where_the_tree_has_them(tell_dpm, view):
 
 
 def brute_again(told, many):
-    """Say for each applied cut in how many runs it comes again, one by one."""
+    """Count for each applied cut the runs in which it occurs again, one by one."""
     cells, found = told.cells, []
     for node in np.flatnonzero(cells.applied):
         runs = set()

@@ -74,7 +74,7 @@ def play_membership(run, attack, moved, n_rounds, seed, *, params=None, radius=N
 
 
 def together(parts):
-    """Return the scores of several games as those of one."""
+    """Return the scores of several games as one game's scores."""
     return GameScores(*(np.concatenate([getattr(part, side) for part in parts]) for side in ("inside", "outside")))
 
 

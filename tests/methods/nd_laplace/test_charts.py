@@ -1,4 +1,4 @@
-"""nD-Laplace's law: what drawing again costs near walls; no chart of it needs a record."""
+"""nD-Laplace's distribution: the cost of drawing again near walls; its charts need no records."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""nD-Laplace's games: no answer before the guess, nobody beats the best attacker, no ground gives a place away."""
+"""nD-Laplace's games: no answer before the guess, no one beats the best attacker, and no map reveals a place."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""nD-Laplace's picture: what the public sees follows from the release, and every ring and bar is as long as it says."""
+"""nD-Laplace's picture: the public view follows from the release, and every ring and bar has its stated length."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""One record under the same noise, and every method over many runs: what is computed beside the picture."""
+"""One record under the same noise, and every method over many runs: the computations next to the picture."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""A source-target picture says what the run says: against brute force, and nothing of it is secret."""
+"""A source-target picture agrees with the run, by brute force, and nothing in it is secret."""
 
 import dataclasses
 import functools
@@ -49,7 +49,7 @@ def layer(run, name):
 
 
 def other_world(run, n):
-    """Put another source and another trace under the same release; what of the trace is public stays."""
+    """Put a different source and trace under the same release; the public part of the trace stays."""
     rng = np.random.default_rng(5)
     points = run.words.box.from_unit(rng.random((n, run.words.box.d)))
     step = run.step

@@ -27,7 +27,7 @@ def middles():
 
 
 def has_label_nearby(mixture, places, labels, reach):
-    """Say whether some point within `reach` (a little more: a closed disc) of each place truly has its label."""
+    """Check whether some point within `reach` (a little more: a closed disc) of each place truly has its label."""
     angle = 2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     rings = np.concatenate([share * reach * circle for share in (0.1, 0.3, 0.6, 1.0)])

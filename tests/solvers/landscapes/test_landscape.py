@@ -130,7 +130,7 @@ def check_against(mixture, n_starts):
         return False
     index = (values < 0).sum(axis=1)
     minima, saddles = places[index == 0], places[index == 1]
-    # None is invented: what we call minima are, and each transition point is one, between the minima it names.
+    # None is invented: all reported minima are minima, and each transition point is one, between its two minima.
     assert len(landscape(mixture).minima) == len(minima)
     numbers = [nearest(minima, x) for x in landscape(mixture).minima]
     edges = {tuple(np.round(saddle, 4)): edge(mixture, saddle, minima) for saddle in saddles}

@@ -1,4 +1,4 @@
-"""Walks in the plane, whose eigenvalues are written out, beside those in space, where a third axis changes nothing."""
+"""Walks in the plane, whose eigenvalues are written out, next to walks in space, where a third axis changes nothing."""
 
 import math
 
@@ -82,7 +82,7 @@ def test_so_far_out_that_the_density_underflows_nothing_is_known():
 
 
 def test_the_step_solves_its_differential_equation():
-    # x' = g + H (x - x0) from x0: by the matrix exponential of the system with a constant beside it.
+    # x' = g + H (x - x0) from x0: by the matrix exponential of the system with an added constant.
     mixture, rng = drawn(3)
     for point in rng.uniform(-0.5, 0.5, (20, 1, 2)):
         here = mixture.at(point)

@@ -101,9 +101,11 @@ def test_no_sentence_says_more_than_was_measured_or_less_than_was_promised(measu
     (promised,) = re.findall(rf"(?:proved|claimed): {FIGURE}|promised {FIGURE}", said)
     for shown in ("".join(promised), facts["Proved ε" if is_proved else "Claimed ε"]):
         assert float(shown.replace(",", "")) >= limit * (1.0 - 1e-12)
-    for shown in (*re.findall(f"at most {FIGURE}", said)[:1], facts["Most that can be shown"]):
+    for shown in (*re.findall(f"at most {FIGURE}", said)[:1], facts["Largest ε that can be shown"]):
         most = bound.ceiling_at(0.9999) if "can show at most" in said and bound.ceiling > limit else bound.ceiling
-        assert float(shown.replace(",", "")) >= (bound.ceiling if shown == facts["Most that can be shown"] else most)
+        assert float(shown.replace(",", "")) >= (
+            bound.ceiling if shown == facts["Largest ε that can be shown"] else most
+        )
     assert "95 % confidence" in said
     assert ("99.99 %" in said) >= told.is_violated
     assert (said.startswith("Violation"), said.startswith("Undecided")) == (told.is_violated, told.is_undecided)
@@ -150,7 +152,7 @@ def test_of_real_records_the_public_sees_nothing():
     assert pictures.histogram(told).public().layers == ()
     names = {layer.name for layer in pictures.roc(told).public().layers}
     assert names == set(), "per distance, even the limit tells where a record is"
-    assert [fact.label for fact in pictures.facts(told) if fact.public] == ["Most that can be shown"]
+    assert [fact.label for fact in pictures.facts(told) if fact.public] == ["Largest ε that can be shown"]
     other = audited(0.5, is_own=True)
     assert pictures.sentence(other).public == pictures.sentence(told).public
 

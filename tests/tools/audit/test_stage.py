@@ -135,20 +135,20 @@ def test_worlds_that_never_differ_have_no_mark():
         ),
         (
             audited(0.1, limit=10.0, claimed=10.0),
-            "Undecided: 500 runs can show at most 3.76, and it promised 10.",
+            "Undecided: 500 runs can show at most 3.76 of the promised 10.",
             "open",
             ("Proved.", "These runs alone could not show it."),
         ),
         (
             audited(0.1, limit=10.0, is_proved=False, claimed=10.0),
-            "Undecided: 500 runs can show at most 3.76, and it promised 10.",
+            "Undecided: 500 runs can show at most 3.76 of the promised 10.",
             "open",
-            ("ε = 10 is only claimed: nobody has proved it.", "More runs might settle it."),
+            ("ε = 10 is only claimed: no one has proved it.", "More runs might settle it."),
         ),
         (
             # The figure could be above the limit, and the verdict could not: the text names the verdict's limit.
             audited(1.0, limit=3.5, claimed=3.5),
-            "Undecided: 500 runs can show at most 3.02, and it promised 3.5.",
+            "Undecided: 500 runs can show at most 3.02 of the promised 3.5.",
             "open",
             ("Proved.", "These runs alone could not show it."),
         ),
@@ -166,13 +166,13 @@ def test_worlds_that_never_differ_have_no_mark():
         ),
         (
             made(150, 55, 250, 0.5, is_proved=False),
-            "Undecided: it promised 0.5, and these runs point to 0.536.",
+            "Undecided: the promise is 0.5, and these runs point to 0.536.",
             "open",
-            ("ε = 0.5 is only claimed: nobody has proved it.", "More runs might settle it."),
+            ("ε = 0.5 is only claimed: no one has proved it.", "More runs might settle it."),
         ),
         (
             audited(0.0, limit=math.inf, is_proved=False, claimed=math.inf),
-            "Nothing is promised here, and at least 3.75 leaks.",
+            "Nothing is promised here, and the leak is at least 3.75.",
             "kept",
             ("Nothing is claimed, and nothing is proved.", "There is no promise to break."),
         ),
@@ -223,9 +223,9 @@ def test_what_stands_there_without_a_result_fits_too(text):
 
 def test_a_record_that_is_replaced_is_in_both_worlds():
     drawn = stage_of(audited(moves=True))
-    assert drawn.worlds == ("With your record", "With another one")
+    assert drawn.worlds == ("With your record", "With a different one")
     assert drawn.says in ("yours", "another")
-    assert "with another one" in " ".join(drawn.paragraphs)
+    assert "with a different one" in " ".join(drawn.paragraphs)
 
 
 def test_the_chart_behind_why_has_few_points_and_ends_in_the_corners():

@@ -77,7 +77,7 @@ def check(text: str, told: Decision) -> None:
         ("Which of two records was somebody's?", 2 * told.epsilon),
     ):
         (answer,) = re.findall(rf"{re.escape(who)}[^|]*\| (.*?) \| *$", plain, re.MULTILINE)
-        assert answer.strip() == f"Nothing to go by: 50 in 100. After this release: {_said(epsilon)}."
+        assert answer.strip() == f"No information: 50 in 100. After this release: {_said(epsilon)}."
     head, *lines = table_after(text, "ε against cost")
     names = {ENTRIES[key].name: key for key, _ in told.made}
     keys = [names[cell.removesuffix(": cost")] for cell in head[1::2]]

@@ -79,7 +79,7 @@ def test_it_asks_nobody_and_prints():
 
 
 def bare(text):
-    """Return text without spaces and line breaks: a PDF has lines of its own."""
+    """Return text without spaces and line breaks: a PDF has its own line breaks."""
     return re.sub(r"\s", "", text)
 
 

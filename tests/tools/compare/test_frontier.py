@@ -157,7 +157,7 @@ def test_a_method_whose_epsilon_counts_per_distance_has_axes_of_its_own():
 
 
 def test_what_is_never_ranked_is_not_waited_for():
-    apart = "nD-Laplace: an axis of its own, no rank, because its ε counts per distance."
+    apart = "nD-Laplace: an axis of its own, no rank, because its ε is per distance."
     keys = ("dplloyd", "eugkm", "dpm", "convergent_kmeans", "morse")
 
     def said(*keys, **rows):

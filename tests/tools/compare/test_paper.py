@@ -189,7 +189,7 @@ def reach(claims, neighbors, rows_each):
 def as_said(limit, claims):
     if limit is None:
         titles = [f"Tool {i}" for i, each in enumerate(claims) if each is None or each[2] is Adjacency.REPLACE]
-        return f"no limit: nothing is proved of {', '.join(titles)}"
+        return f"no limit: nothing is proved about {', '.join(titles)}"
     if limit > 99:
         return "right over 99 in 100: almost no protection"
     return f"right at most {math.ceil(limit - 1e-9)} in 100"
@@ -210,7 +210,7 @@ def test_an_attackers_odds_are_of_everything_that_was_released_of_the_file(what,
     ):
         (told,) = (words for name, words in planned.items() if name.startswith(label))
         rows = max(rows_each, 1)
-        before = as_said(reach(claims, neighbors, rows), claims) if claims else "nothing to go by: 50 in 100"
+        before = as_said(reach(claims, neighbors, rows), claims) if claims else "no information: 50 in 100"
         with_it = (*claims, (AT, 0.0, Adjacency.ADD_REMOVE))
         after = as_said(reach(with_it, neighbors, rows), claims)
         assert told == f"{before[0].upper()}{before[1:]}. After this release: {after}."
@@ -268,8 +268,8 @@ def test_the_public_account_is_that_of_every_run_whatever_the_records():
 def test_nothing_is_made_up_about_rows_tables_and_the_place_of_records():
     assert dict(paper.answers(known(), None))["Is one row one person?"] == paper.ANY_ROWS
     assert dict(paper.answers(replace(known(), rows_each=1), None))["Is one row one person?"] == paper.ONE_ROW
-    assert dict(paper.answers(known(), None))["The table released last"] == paper.NO_TABLE
-    assert "Where the data are" not in dict(paper.answers(known(), None))
+    assert dict(paper.answers(known(), None))["The latest released table"] == paper.NO_TABLE
+    assert "Location of the data" not in dict(paper.answers(known(), None))
     assert "In this computer's memory, never on a disk" in report.kept("http://localhost:8501/compare?x=1")
     assert "In this computer's memory" in report.kept("http://[::1]:8501/")
     far = report.kept("https://dp.example.org/compare")
@@ -320,7 +320,7 @@ def test_nothing_recommended_or_proved_is_said_so():
     text = text_of(paper.decision_paper(known(rows=claimed), found(claimed, recommended=False)))
     assert paper.NONE_PROVED in text
     assert "right at most" not in text
-    assert "no limit: nothing is proved of Claimed c" not in text, "nothing is planned"
+    assert "no limit: nothing is proved about Claimed c" not in text, "nothing is planned"
     assert "Not established." in text
 
 

@@ -34,7 +34,7 @@ FIRST = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def rows(chance, value, n_runs, *, axis="epsilon"):
-    """Return runs of which exactly this share keeps the limit, evenly spread."""
+    """Return runs, exactly this share of which keeps the limit, evenly spread."""
     kept = [int((i + 1) * chance + 1e-9) - int(i * chance + 1e-9) for i in range(n_runs)]
     same = {"status": "ok", "data": "", "n": 100, "data_seed": 0, "k": 5, "floor_inertia": 1.0, "inertia_ratio": 1.0}
     return [same | {axis: value, "inertia": 1.0 if each else 9.0} for each in kept]
@@ -68,8 +68,8 @@ def test_a_method_that_larger_epsilons_harm_is_recommended_where_it_does_and_sai
     assert "no smaller one that was tried does. More ε does harm here: at 3 too few runs keep it." in best.sentence
     assert best.needed == "For the same limit it needs ε = 0.7."
     assert search.lines(asked, now, NAMES)[0]["Best estimate, ε"] == "0.3"
-    assert search.lines(asked, now, NAMES)[0]["Larger, and too seldom"] == "3"
-    assert search.lines(asked, now, NAMES)[1]["Larger, and too seldom"] == ""
+    assert search.lines(asked, now, NAMES)[0]["Larger, but too rarely enough"] == "3"
+    assert search.lines(asked, now, NAMES)[1]["Larger, but too rarely enough"] == ""
     for words in (search.reasoning(asked), best.sentence):
         assert "can only raise" not in words
 
@@ -83,8 +83,8 @@ def test_what_runs_do_not_decide_is_an_estimate_with_its_runs_and_what_they_do_n
     asked, now = found({"a": lambda at: 0.9 if at == 2.0 else 0.0})
     best = search.recommendation(asked, now, NAMES, ["a"])
     assert (best.best.value, best.best.low, best.best.high) == (2.0, 2.0, None)
-    assert "With 95 % confidence no smaller one than 2 does. Whether this or a larger one does, " in best.sentence
-    assert f" {best.best.n_runs} runs cannot tell: " in best.sentence
+    assert "With 95 % confidence no smaller one than 2 does. " in best.sentence
+    assert f" {best.best.n_runs} runs cannot tell whether " in best.sentence
     assert best.best.n_there <= best.best.n_runs <= 10 * MOST_ROUNDS + 5 * 30
     (line,) = search.lines(asked, now, NAMES)
     assert line["Kept the limit there"] == f"{best.best.n_kept} of {best.best.n_there}"

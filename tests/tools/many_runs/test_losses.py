@@ -24,7 +24,7 @@ def lost(result, reference):
 
 
 class Lossy(METHOD.run):
-    """A run with a loss, whatever the method's own loss is."""
+    """A run with a loss, regardless of the method's own loss."""
 
     def losses(self):
         return Measure(lost(self.result, self.reference), ""), None

@@ -23,7 +23,7 @@ from dpviz.tools.teaching import chapters
 from dpviz.tools.teaching.chapters import CHAPTERS, END, NAMES, ORDER
 from dpviz.tools.teaching.page.course import measured
 
-# Most words in a chapter's text and in its answer: a phone shows both beside the picture.
+# Maximum words in a chapter's text and in its answer: a phone shows both with the picture.
 MOST_CHAPTER_WORDS = 46
 PROMISED = ("average", "coin", "mean", "clusters", "leak", "noise", "cuts", "hills", "audit", "decide")
 

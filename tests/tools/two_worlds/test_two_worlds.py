@@ -234,7 +234,7 @@ def test_a_record_beyond_the_part_that_is_shown_is_said():
         scene = drawn(change=Change("remove", row), clouds=close)
         (spot,) = [each.arrays["xy"][0, 0] for each in scene.layers if each.name == f"Record {row}"]
         inside = all(axis.view[0] <= at <= axis.view[1] for at, axis in zip(spot, (scene.x, scene.y), strict=True))
-        assert ("may lie outside" in scene.caption) is not inside
+        assert ("may be outside" in scene.caption) is not inside
         seen.add(inside)
-        assert "may lie outside" not in drawn(change=Change("remove", row), clouds=close, near=False).caption
+        assert "may be outside" not in drawn(change=Change("remove", row), clouds=close, near=False).caption
     assert seen == {True, False}

@@ -295,7 +295,7 @@ def test_work_goes_on_when_nobody_waits_for_its_band_any_more(session, monkeypat
     heard = heard_by(monkeypatch, 1)
     assert [each["band"] for each in bands_of(talk(banded(ask), asking()))] == [1]
     assert not work.cancelled(), "other sessions wait for it"
-    # Nobody is left who could get the answer.
+    # No one is left to receive the answer.
     work.set_result(None)
 
 
@@ -391,5 +391,5 @@ def test_a_reader_who_leaves_asks_no_more(session):  # noqa: ARG001
         many.set()
         return (value,) * 3
 
-    # No error occurs, although nobody gets the answer.
+    # No error occurs, although no one receives the answer.
     talk(banded(late), waited("band:1", until=many), cut=True)

@@ -108,7 +108,7 @@ def test_whoever_waits_for_what_is_pending_asks_once_more_for_each_job_at_most(s
 
 
 def test_asking_takes_no_time(shared):
-    """A fragment that asks must not wait for the process, whatever it is busy with."""
+    """A fragment that asks must not wait for the process, even if the process is busy."""
     own = {}
     shared.ask(source(), [Job(slow, (0.5,))], own)
     started = time.monotonic()

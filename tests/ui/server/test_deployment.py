@@ -1,4 +1,4 @@
-"""A server for others: safe by its file, without uploads where strangers meet, and plain about what is missing."""
+"""A server for others: safe by its file, without uploads in public, and with clear messages about missing parts."""
 
 import json
 import re

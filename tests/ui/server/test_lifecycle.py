@@ -100,7 +100,7 @@ def test_what_is_slow_to_load_waits_until_it_is_needed_and_the_app_has_it_before
 
 
 class Left:
-    """Content of a session, which refers to itself, as sessions do."""
+    """Content of a session that refers to itself, like real sessions."""
 
     def __init__(self, name):
         self.session = SimpleNamespace(id=name)

@@ -316,7 +316,7 @@ def test_without_caddy_the_processes_are_there_and_the_way_to_it_is_said(tmp_pat
                 break
         whole = "\n".join(lines)
         assert (
-            f"Caddy is not installed. It keeps each reader at one process, and answers at http://localhost:{port}."
+            f"Caddy is not installed. It keeps each reader with one process, and answers at http://localhost:{port}."
             in whole
         )
         assert processes.INSTALL in whole

@@ -192,7 +192,7 @@ def test_garbage_ends_its_line_and_makes_one_line_of_the_log(served, frame):
     time.sleep(0.3)
     said = log.read_text("utf-8").removeprefix(before)
     assert len(said.strip().splitlines()) == 1, said
-    assert "no message of the app" in said
+    assert "not from the app" in said
     assert get(port) == 200
 
 

@@ -26,7 +26,7 @@ def components() -> list:
 
 
 def test_messages_name_the_script_instead_of_carrying_it() -> None:
-    # A second Streamlit in the same process knows nothing of the first one's components.
+    # A second Streamlit in the same process does not have the first one's components.
     for _ in range(2):
         found = components()
         assert [one.component_name for one in found] == ["dpviz.epsilon", "dpviz.live", "dpviz.live"]

@@ -18,8 +18,8 @@ and independent randomness only: post-processing. Changing one record is one rem
 A private start spends SEED_SHARE of epsilon. A part eps_m buys noisy marginals: one record is in one bin of each of d,
 Laplace noise of scale d/eps_m. They, and the noisy number of records, make a grid, and the rest eps_c buys its counts:
 one record moves one by 1, scale 1/eps_c. With too few records for marginals the grid is public. The seeds are found on
-the noisy counts and a public packing, and how far a noisy mean may move one follows from the noise's scale: all
-post-processing. The rest goes to the one iteration.
+the noisy counts and a public packing, and the distance that a noisy mean may move a seed follows from the noise scale:
+all post-processing. The rest goes to the one iteration.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,8 @@ PAPER = "Lu & Shen, Differentially Private k-Means Clustering with Guaranteed Co
 PUBLISHED_CAVEATS = (
     "The sampling zone, its support and its center are computed from exact means, so a center that is possible with "
     "you in the data can be impossible without you.",
-    "ε hardly moves anything: it only chooses within zones that the data place, and in iteration 1 it moves no zone.",
+    "ε has almost no effect: it only affects the choice within zones, which the data place. In iteration 1 it moves "
+    "no zone.",
     "The score's sensitivity is a local one, and the number of iterations depends on the data and is published.",
 )
 RECORDS_CAVEAT = "The start is made of real records, which are published as they are: no guarantee holds."
@@ -74,7 +75,9 @@ LINE_CAVEAT = (
     "The final noise is on the counts only: in one dimension the center's density has no bounded ratio near the box's "
     "low end."
 )
-REPAIRS = "zones stand on noisy counts and means, and how many steps there are follows from a noisy number of records"
+REPAIRS = (
+    "zones are computed from noisy counts and means, and the number of steps follows from a noisy number of records"
+)
 REPAIRED_CAVEATS = (
     "Where the guarantee holds, changing one record instead of adding or removing it costs 2ε.",
     SUMS_CAVEAT,
@@ -94,13 +97,13 @@ class Params:
     mode: str = knob(
         "repaired",
         "Mode",
-        "Repaired: the zones stand on noisy means and the guarantee is proved. Published: as in the paper.",
+        "Repaired: zones are computed from noisy means, and the guarantee is proved. Published: as in the paper.",
         choices=(("repaired", "Repaired"), ("published", "As published")),
     )
     orientation: str = knob(
         "past",
         "Orientation",
-        "Where the zone points: along the last move (past), or towards Lloyd's next mean (future).",
+        "Direction of the zone: along the last move (past), or toward Lloyd's next mean (future).",
         choices=(("past", "Past"), ("future", "Future")),
     )
     epsilon: float = knob(
@@ -127,7 +130,7 @@ class Params:
     start: str = knob(
         "packing",
         "Start",
-        "Sphere packing looks at no record. The paper starts from k records, which switches every guarantee off. "
+        "Sphere packing uses no records. The paper starts from k records, which voids every guarantee. "
         "Private seeds spend a third of ε on noisy histograms, in repaired mode.",
         choices=(
             ("packing", "Sphere packing (public)"),
@@ -136,7 +139,7 @@ class Params:
         ),
     )
     initial_centers: Centers | None = parameter(
-        None, "Public centers (k, d) in data units to start from. None: those of `start`."
+        None, "Public centers (k, d) in data units to start from. None: the centers of `start`."
     )
     max_iterations: int = knob(
         30, "Most iterations", "Published mode stops here if not converged.", low=1, high=100, minimum=1, maximum=10_000
@@ -145,7 +148,7 @@ class Params:
         "Steps of repaired mode. None: follows a noisy number of records.", least=1, source="Su et al., section 3"
     )
     tolerance: float = parameter(0.0, "Published mode stops when no center moves farther, in widths of the box.")
-    start_seed: int | None = whole("Seed of the public start. None: another start in each run.", least=0)
+    start_seed: int | None = whole("Seed of the public start. None: a different start in each run.", least=0)
 
     def __post_init__(self) -> None:
         """Validate the fields."""
@@ -240,7 +243,7 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ZoneStep]:
-    """Yield the iterations. Their randomness depends on the seed and the iteration's number only.
+    """Yield the iterations. Their randomness depends only on the seed and the iteration's number.
 
     Parameters
     ----------
@@ -260,8 +263,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     """
     if params.mode == "published" and isinstance(points, Chunks):
         raise ValueError(
-            "mode was 'published', but it stops when nobody changes cluster, and records that come in chunks are not "
-            "held. Use 'repaired', or load the records."
+            "mode must be 'repaired' for records in chunks: 'published' stops when no record changes cluster, and "
+            "chunks are not kept. Use 'repaired', or load the records."
         )
     start_rng, plan_rng, loop_rng, end_rng = rng.spawn(4)
     records = lloyd_problem(points, box)
@@ -383,5 +386,5 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
         Adjacency.ADD_REMOVE,
         "Laplace noise on counts and sums, the budget split as in Su et al. 2016",
     )
-    theirs = replace(claim, reference=f"{PAPER}, theorem 5, for the same ε in all; an audit breaks it as published")
+    theirs = replace(claim, reference=f"{PAPER}, theorem 5, for the same total ε; an audit refutes it as published")
     return Guarantee(theirs, None if records else claim, (*caveats, *REPAIRED_CAVEATS), REPAIRS)

@@ -1,7 +1,7 @@
 """The random draws of convergent k-means that do not depend on the records, for some iterations at once.
 
-Each iteration has generators of its own, named by the run's seed and the iteration's number. A slider that changes the
-budget repeats the same draws, so those of a `PublicGenerator` are cached, and no others.
+Each iteration has its own generators, named by the run's seed and the iteration's number. A slider that changes the
+budget repeats the same draws, so only draws of a `PublicGenerator` are cached.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from dpviz.solvers import ZoneDraw, controller_angle, draws_ahead, tosses, zone_
 
 # Iterations whose zones are drawn together. A draw costs a hundred small steps for any number of them.
 AT_ONCE = 8
-# Draws that are kept, a few kilobytes each.
+# Number of cached draws, a few kilobytes each.
 CACHED_DRAWS = 64
 
 
@@ -89,7 +89,7 @@ class _Tosses(ReadOnly):
 def chances(
     n_iterations: int, shape: tuple[int, int], temperature: float, *, past: bool, rng: np.random.Generator
 ) -> Iterator[Chance]:
-    """Yield the draws of each iteration for `shape` = (k, d); `rng` is for these draws alone.
+    """Yield the draws of each iteration for `shape` = (k, d); `rng` is only for these draws.
 
     Raises TypeError for a generator without a seed, like `spawn`.
     """

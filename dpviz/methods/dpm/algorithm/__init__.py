@@ -95,15 +95,15 @@ LEMMA_CAVEAT = (
     "Lemma 1, the sensitivity behind the interval size, is false in two or more dimensions: one record can move every "
     "averaged gap."
 )
-OFFSET_CAVEAT = "The offset under the splits costs usefulness and protects nothing: the noisy count is released first."
+OFFSET_CAVEAT = "The offset under the splits costs accuracy and protects nothing: the noisy count is released first."
 NOISY_DELTA_CAVEAT = (
-    "δ is that of the least favorable noisy number of records: noise is made for 1/(n √n) of the number that was "
-    f"released, counted as {LEAST_RECORDS:,.0f} where it is less. What it is in this run is no proof: another run on "
-    "the same records may release a smaller number."
+    "δ is for the least favorable noisy number of records: the noise is made for 1/(n √n) of the released number, "
+    f"which counts as at least {LEAST_RECORDS:,.0f}. The δ of this run proves nothing: another run on the same records "
+    "may release a smaller number."
 )
 PUBLIC_N_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 REPAIRS = (
-    "the interval size comes from pooled gaps, a place is as empty as the gap there is deep, splits are scored on "
+    "the interval size comes from pooled gaps, a place's emptiness is the depth of its gap, splits are scored on "
     "released counts without an offset, small clusters are cut off where a gap was counted, and depth and shares of ε "
     "follow the noisy number of records unless they are set"
 )
@@ -198,7 +198,7 @@ class Params:
         None, "`Shares` of ε for each part of the run. None: follow the noisy n; the paper's when published."
     )
     n_public: int | None = whole(
-        "Number of records, if it is public: depth, shares and δ follow from it. None: a noisy one.", least=0
+        "Number of records, if it is public: depth, shares and δ follow from it. None: a noisy number.", least=0
     )
 
     def __post_init__(self) -> None:
@@ -278,8 +278,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
     published = params.calibration == "published"
     if published and isinstance(points, Chunks):
         raise ValueError(
-            "calibration was 'published', but it draws one of all n - 1 averaged gaps, and records that come in chunks "
-            "are not held. Use 'repaired', or load the records."
+            "calibration must be 'repaired' for records in chunks: 'published' draws one of all n - 1 averaged gaps, "
+            "and chunks are not kept. Use 'repaired', or load the records."
         )
     records = records_of(points, box)
     plan_rng, interval_rng, tree_rng, average_rng = rng.spawn(4)

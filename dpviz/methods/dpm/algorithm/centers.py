@@ -29,14 +29,14 @@ from dpviz.methods.dpm.algorithm.records import RESOLUTION
 from dpviz.methods.dpm.algorithm.tree import DpmStep, Growth, Node
 from dpviz.solvers import cluster_sums
 
-# Box units. A record's bin is a whole number, so the record can lie this far outside its cell.
+# Box units. A record's bin is a whole number, so the record can be this far outside its cell.
 EDGE = 2.0 / RESOLUTION
 # Our choice, by measurement: Synth-10d costs a fifth, and no shared set costs over 1 % more. With fewer features, cells
 # are hardly wider than clusters, so there is little to gain.
 TWICE_FROM = 10  # features
 # Radius of the second average's ball, in root mean square lengths of the first one's noise.
 BALL = 2.0
-# Share of half a cell's diagonal. With wider balls there is only one average.
+# Share of half a cell's diagonal. With wider balls, there is only one average.
 MOST_BALL = 0.1
 
 Indices = IntArray
@@ -145,14 +145,14 @@ def average(
     """Release noisy sum / noisy count of every leaf; the leaves are disjoint, so each may spend `budget`.
 
     Repaired: the sum of u - middle of the leaf's own cell, a public place, with records and cells in the box's own
-    units [0, 1]^d. Rounding errors are then small beside the sensitivity, wherever the box lies. |u - middle| is at
-    most half the cell's diagonal. The average is clipped into the cell. Published: the sum of x, in data units, where
-    |x| is at most that of the box's farthest corner; clipped into the box. A noisy count below 1 counts as 1.
+    units [0, 1]^d. Rounding errors are then small compared with the sensitivity, wherever the box is. |u - middle| is
+    at most half the cell's diagonal. The average is clipped into the cell. Published: the sum of x, in data units,
+    where |x| is at most the norm of the box's farthest corner; clipped into the box. A noisy count below 1 counts as 1.
 
     If `ball_shares` are small, there is a second round, in repaired calibration only: the sum of u - first average,
     which is a released place by then. Every move longer than the ball's public radius is shortened to it. Each round
-    has half of mu^2. A cluster in its ball has far less noise; the average of a wider cluster is biased towards the
-    first one, by the radius at most.
+    has half of mu^2. A cluster in its ball has far less noise; the average of a wider cluster is biased toward the
+    first one, by at most the radius.
     """
     leaves = np.array(tree.leaves, dtype=np.intp)
     index = np.full(len(tree.nodes), -1, dtype=np.intp)
@@ -257,7 +257,8 @@ def _centered_sums(
     """
     sums, counts = np.zeros_like(origins), np.zeros(len(origins))
     for points, labels in parts:
-        # Each record relative to its own leaf's origin: a sum's rounding error is then small beside one record's move.
+        # Each record relative to its own leaf's origin: a sum's rounding error is then small compared with one
+        # record's move.
         moves = origins[labels]
         np.subtract(points, moves, out=moves)
         if radii is not None:

@@ -5,7 +5,7 @@ q = 65 % -> GAP_QUANTILE, sigma = 2 beta -> spread, beta -> size.
 
 The interval size follows from the gaps between neighboring coordinates (section 3.5, algorithm 2): the spaces between
 sorted coordinates along one axis. A normal sample of n records with spread sigma has the 65th percentile sigma C / n,
-so a percentile of the records' gaps says how spread they are.
+so a percentile of the records' gaps measures their spread.
 
 **repaired** (our own). The gaps of all axes are pooled, m = (n - 1) d of them, and one size is chosen among 1/`OFFERED`
 of an axis by the exponential mechanism with u(z) = -|#{gaps <= z} - q m|, z the percentile that belongs to the size;
@@ -18,7 +18,7 @@ ADD_REMOVE is d (2 - q):
   -2 + q, -1 + q or q: at most 2 - q in absolute value, because q < 1. With one record or none, there is no gap before
   or after, so nothing changes.
 - The d axes are summed, with any of d cases each: d (2 - q). Taking the absolute value brings values together.
-It is attained, so no smaller number would do. The percentiles z depend on a noisy count released before, and on no
+It is attained, so no smaller number is valid. The percentiles z depend on a noisy count released before, and on no
 record. With many axes a public random subset of MAX_AXES is read, and d is their number.
 
 **published**. Gaps are averaged over the axes rank by rank, one percentile of the n - 1 averages is drawn from
@@ -199,8 +199,8 @@ def levels_for(n_records: float, epsilon: float) -> int:
     """Return tau = 0.75 log2(n~ epsilon / 44), rounded, from 1 to MOST_LEVELS. Ours.
 
     4 for 2,000 records at epsilon 1, 6 for 10,000, 8 for 100,000: subsets of an even tree are then just large enough
-    beside the noise that the last level has. The paper has 7 throughout, too deep for 10,000: every level takes budget
-    from the others.
+    compared with the noise of the last level. The paper has 7 throughout, too deep for 10,000: every level takes
+    budget from the others.
     """
     records = min(max(n_records * epsilon, ONE_SUBSET), 1e300) if n_records > 0 else ONE_SUBSET
     return int(np.clip(round(LEVELS_PER_DOUBLING * math.log2(records / ONE_SUBSET)), 1, MOST_LEVELS))
@@ -209,8 +209,8 @@ def levels_for(n_records: float, epsilon: float) -> int:
 def free_levels_for(n_records: float, epsilon: float) -> int:
     """Return the depth up to which cuts need no clear gap: 0.7 log2(n~ min(epsilon, 1) / 100), rounded.
 
-    A share of 2^-levels of the records is then plausible as a cluster of its own even where noise or overlap hides its
-    border; more epsilon than 1 makes no smaller one plausible. Smaller ones need a gap that was counted.
+    A share of 2^-levels of the records is then plausible as a separate cluster even if noise or overlap hides its
+    border; epsilon above 1 does not make smaller clusters plausible. Smaller ones need a gap that was counted.
     """
     records = max(n_records * min(epsilon, 1.0), ONE_LEAF)
     return int(np.clip(round(FREE_PER_DOUBLING * math.log2(records / ONE_LEAF)), LEAST_FREE, MOST_LEVELS))
@@ -249,7 +249,7 @@ def make_plan(
 ) -> Plan:
     """Fix depth and shares, and divide ε over levels and steps; the `n` records of `d` features are counted with noise.
 
-    Once for the root, and once before that where depth or shares have to follow a number of records that is not public.
+    Once for the root, and once before that if depth or shares have to follow a number of records that is not public.
     """
     size_rng, root_rng = rng.spawn(2)
     size = None if n_public is None else float(n_public)
@@ -305,7 +305,7 @@ PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)
 FEWEST, MOST = 128, 512
 # Our choice: steps of the candidate numbers of intervals.
 STEPS_PER_DOUBLING = 16
-# More than can be used: a percentile far off still has a place of its own, and the size is limited afterwards. Ours.
+# More than can be used: a distant percentile still has its own place, and the size is limited afterwards. Ours.
 # `normal_percentile(1)` as a constant, because solving for it would load SciPy's optimizers.
 PERCENTILE_OF_ONE = 4.135930028275854
 # From 2^24 to 2.
@@ -465,7 +465,7 @@ def _log_weights(utility: FloatArray, measure: FloatArray, epsilon: float, sensi
     """Return ln(measure_i) + epsilon (utility_i - best) / (2 sensitivity); -inf for options of no measure.
 
     Options weigh `measure` beforehand, a public number each. Logarithms, because the smallest weight would be 0, and
-    its option excluded for what the records are. At epsilon = infinity the best alone are left.
+    its option would be excluded because of the records. At epsilon = infinity the best alone are left.
     """
     allowed = np.where(measure > 0, utility, -np.inf)
     gap = allowed - allowed.max()

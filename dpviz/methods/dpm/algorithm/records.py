@@ -1,7 +1,7 @@
 """Records of a DPM run: in memory with their bins, or read again in chunks, with equal counts and sums.
 
 A candidate is the middle of its interval, so bins of half an interval have everything that a score needs: its records
-are two bins, and its rank is a running sum. A record's bin depends on the record and the public box alone.
+are two bins, and its rank is a running sum. A record's bin depends only on the record and the public box.
 Counts are whole numbers, so their order does not matter. Sums use the same SUMMED rows in either case.
 
 Short gaps between neighboring places are counted exactly, also for records in chunks. Gaps are between sorted places,
@@ -51,7 +51,7 @@ Indices: TypeAlias = IntArray
 
 @immutable
 class SplitCandidates:
-    """Possible split positions of an axis: middles of intervals of `fractions`, as many as fit, at least one."""
+    """Possible split positions of an axis: middles of intervals of `fractions`, as many as fit, but at least one."""
 
     # (d,) interval size divided by the width of the axis.
     fractions: FloatArray
@@ -60,7 +60,7 @@ class SplitCandidates:
 
     @classmethod
     def from_fractions(cls, fractions: FloatArray) -> "SplitCandidates":
-        """Count floor(1 / fraction) candidates an axis, FINEST at most; the last part of an interval holds none."""
+        """Count floor(1 / fraction) candidates per axis, at most FINEST; the last part of an interval has none."""
         fractions = np.maximum(fractions, 1.0 / FINEST)
         # 1/(1/49) is a hair below 49.
         numbers = np.maximum(np.floor(1.0 / fractions + 1e-9), 1.0).astype(np.intp)
@@ -79,7 +79,7 @@ class SplitCandidates:
 
     @property
     def exists(self) -> BoolArray:
-        """Which of (d, most) there are."""
+        """Mask (d, most) of existing candidates."""
         return np.arange(self.most) < self.numbers[:, None]
 
     @property
@@ -112,7 +112,7 @@ def interval_counts(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the records in each candidate's interval and those below it, both (n_nodes, d, most) and exact.
 
-    `nodes` (n,) says in which node a record is, negative for none.
+    `nodes` (n,) has each record's node; negative for none.
     """
     return counts_and_ranks(histograms(bins, nodes, n_nodes, candidates), n_nodes, candidates)
 
@@ -255,7 +255,7 @@ class Cut:
 
 
 class TreeRecords(ABC):
-    """All records, and in which node of the growing tree each one is."""
+    """All records, each with its node in the growing tree."""
 
     n: int
     box: Box
@@ -317,7 +317,7 @@ class HeldRecords(TreeRecords):
         return counts
 
     def begin(self, candidates: SplitCandidates) -> None:
-        """Keep the bins instead of the places, which take twice as much."""
+        """Keep the bins instead of the places, which take twice the memory."""
         self._bins, self._places = binned(self.places, candidates), None
         self._candidates, self._where = candidates, np.zeros(self.n, dtype=np.intp)
 
@@ -344,7 +344,7 @@ class HeldRecords(TreeRecords):
 
 
 class StreamedRecords(TreeRecords):
-    """Records in chunks, which are read twice for the interval size, once a level, and once a round of averages."""
+    """Records in chunks, which are read twice for the interval size, once per level, and once per round of averages."""
 
     def __init__(self, chunks: Chunks, box: Box) -> None:
         """Look at none of them yet. Raises ValueError for chunks of another width than the box."""
@@ -397,7 +397,7 @@ class StreamedRecords(TreeRecords):
 
 
 def records_of(points: Points | Chunks, box: Box) -> TreeRecords:
-    """Take records as they come. Raises ValueError for bad points or chunks."""
+    """Use records as they arrive. Raises ValueError for bad points or chunks."""
     return StreamedRecords(points, box) if isinstance(points, Chunks) else HeldRecords(points, box)
 
 

@@ -10,7 +10,7 @@ A split is applied if both sides' noisy counts are above a threshold. In publish
 share of all records, so no split can cut off a small cluster. In repaired calibration, it depends on released numbers:
 - At a clear gap (`Plan.clear`) it is SIDE_SCALES scales of the counts' own noise, so records that the gap cuts off
   are really there.
-- If no gap is clear, it is the fixed share on the first `free_levels` levels, so that wide clusters are divided, too.
+- If no gap is clear, it is the fixed share on the first `free_levels` levels, so that wide clusters are also divided.
   But no number is enough in a subset that a gap cut out of at least CLEAN_GAP of its records: it counts as one cluster.
 A subset that is too small for two such sides is not examined again; see `Plan.least`.
 """
@@ -113,10 +113,10 @@ def depths(counts: NDArray[np.int32]) -> NDArray[np.int32]:
     `counts` (nodes, d, s) are the records of every interval. Among stretches of r intervals, a gap is as deep as the
     stretch around the candidate holds fewer records than the fullest stretch on either side that does not meet it:
     min(fullest below, fullest above) - its own. r = 1, 3, 7, ... up to an eighth of the axis, and the deepest counts,
-    which separates clusters of any width, whatever part of the axis they take. If records lie on one side only, no
-    gap is deeper than 0. One record more moves a depth by -1, 0 or 1: for each r it is in the candidate's own stretch
-    or in some of the other stretches, which do not meet that one. So either the minuend or the subtrahend grows, by 1
-    at most; minima and maxima keep that.
+    which separates clusters of any width, whatever part of the axis they take. If all records are on one side, no gap
+    is deeper than 0. One record more moves a depth by -1, 0 or 1: for each r it is in the candidate's own stretch or
+    in some of the other stretches, which do not meet that one. So either the minuend or the subtrahend grows, by at
+    most 1; minima and maxima preserve this.
     """
     deepest = np.empty_like(counts)
     _dig(np.ascontiguousarray(counts).reshape(-1, counts.shape[-1]), deepest.reshape(-1, counts.shape[-1]))
@@ -155,7 +155,7 @@ def gap(depth: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
 def smaller_side(ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
     """Return min(records below, records above, n~/2), the rank from which the repaired centreness follows.
 
-    `n` are the exact records of the subset. One record more raises it by at most 1 and never lowers it, whereas the
+    `n` are the exact records of the subset. One more record raises it by at most 1 and never lowers it, whereas the
     distance of a rank from the ends of n~ records may go either way.
     """
     half = np.maximum(noisy_count, LEAST_COUNT) / 2.0
@@ -280,7 +280,7 @@ class SplitTrace(ReadOnly, Confidential):
     child_counts: Counts
     # Noisy depth of the gap at the chosen candidate. NaN in published calibration.
     gap_depth: float
-    # Count that either side must exceed. Infinite if only a clear gap would do.
+    # Count that either side must exceed. Infinite if only a clear gap is accepted.
     needed: float
     # "split", or the reason for no split.
     outcome: str
@@ -369,7 +369,7 @@ class Node(Confidential):
 
 @dataclass(slots=True, eq=False)
 class Growth:
-    """The tree while it grows; `records` knows in which node each record is."""
+    """The tree while it grows; `records` has each record's node."""
 
     records: TreeRecords
     candidates: SplitCandidates
@@ -384,7 +384,7 @@ class Growth:
         return cls(records, candidates, [root])
 
     def add(self, node: Node, axis: int, candidate: int, noisy: Counts, sizes: IntArray, apart: BoolArray) -> None:
-        """Cut a node in two; `apart` (2,) says which side the gap shows to be one cluster."""
+        """Cut a node in two; `apart` (2,) marks the sides that the gap shows to be one cluster."""
         # As published a place outside the cell can be chosen: one of the two parts is then empty.
         position = np.clip(self.candidates.positions[axis, candidate], node.low[axis], node.high[axis])
         node.children = len(self.nodes), len(self.nodes) + 1

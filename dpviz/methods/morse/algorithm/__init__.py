@@ -149,7 +149,7 @@ class Params:
     calibration: str = knob(
         "tight",
         "Noise",
-        "Tight: the least that this release needs. As published: the paper's formula.",
+        "Tight: the minimum that this release needs. As published: the paper's formula.",
         choices=(("tight", "Tight"), ("published", "As published")),
     )
     adjacency: str = knob(
@@ -161,7 +161,7 @@ class Params:
     estimator: str = knob(
         "steady",
         "Estimator",
-        "Steady: covariances lean on each other where noise drowns them. Plain: as in the paper. Both cost nothing.",
+        "Steady: covariances borrow from each other if noise drowns them. Plain: as in the paper. Both cost nothing.",
         choices=(("steady", "Steady"), ("plain", "Plain (as published)")),
     )
 
@@ -171,7 +171,7 @@ class Params:
 
     @property
     def neighbors(self) -> Adjacency:
-        """The adjacency that the noise is made for: REPLACE in published calibration, regardless of `adjacency`."""
+        """Adjacency for which the noise is made: REPLACE in published calibration, regardless of `adjacency`."""
         replaced = self.adjacency == "replace" or self.calibration == "published"
         return Adjacency.REPLACE if replaced else Adjacency.ADD_REMOVE
 
@@ -259,7 +259,7 @@ def fit(
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[MorseStep]:
-    """Return the passes. The noise of a pass depends on the seed and its number only.
+    """Return the passes. The noise of a pass depends only on the seed and its number.
 
     Parameters
     ----------

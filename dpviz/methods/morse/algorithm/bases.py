@@ -2,11 +2,11 @@
 
 Every pass consists of clusters that earlier releases fix, their exact statistics, noise, and post-processing.
 
-From noisy moments to a mixture, every step is post-processing, so choices cost no privacy. "plain" follows algorithm 1:
-mu = sum / count clipped into the box, Sigma = M2 / count - mu mu', eigenvalues floored, pi = count / sum of counts.
-"steady" is our own: each covariance shrinks towards the one pooled over components by its own noise, the noise levels
-the weights that decide which component wins a record, and components that drown in noise split the largest ones.
-Without noise both are equal.
+From noisy moments to a mixture, every step is post-processing, so choices cost no privacy. "plain" follows algorithm
+1: mu = sum / count clipped into the box, Sigma = M2 / count - mu mu', eigenvalues floored, pi = count / sum of counts.
+"steady" is our choice: each covariance shrinks toward the covariance pooled over components, by its own noise; the
+noise levels the weights that decide which component wins a record, and components that drown in noise split the
+largest ones. Without noise both are equal.
 """
 
 from collections.abc import Iterator
@@ -169,7 +169,7 @@ def lloyd_steps(signed: Points, scheme: MorseScheme, start: Start, *, steady: bo
             )
         moments = noisy
         if not last:
-            # Until the last pass only the means are real: the mixture's covariances around the noisy means stand for
+            # Until the last pass, only the means are real: the mixture's covariances around the noisy means replace
             # second moments that are not released yet.
             first, second = np.triu_indices(d)
             counts = np.maximum(noisy[:, 0], 1.0)
@@ -222,7 +222,7 @@ def estimate(noisy: FloatArray, previous: Mixture, sigma: float, *, steady: bool
         means = np.where(alive[:, None], means, previous.means)
         covariances = _pooled_covariances(covariances, means, safe, alive, sigma)
     else:
-        # A count of nothing says nothing of the mean: the authors' code divides by 1, and so do we under noise.
+        # A count of 0 says nothing about the mean: the authors' code divides by 1, and so does ours with noise.
         means = np.where((counts > 0)[:, None] | (sigma > 0), means, previous.means)
     covariances = repaired_covariances(covariances, VARIANCE_FLOOR)
     if steady:
@@ -279,7 +279,7 @@ def _split_largest(
     alive: BoolArray,
     sigma: float,
 ) -> tuple[Centers, FloatArray, FloatArray]:
-    """Replace the largest component by halves along its longest axis, one a drowned one, while halves stand out."""
+    """Split the largest component along its longest axis, once per drowned one, while halves exceed the noise."""
     means, covariances, weights = means.copy(), covariances.copy(), weights.copy()
     sizes = np.where(alive, counts, 0.0)
     for helper in np.flatnonzero(~alive):

@@ -39,9 +39,9 @@ CUBE_CAVEAT = (
     "The public code of DPCube spends its whole ε on partitions, uses exact counts and takes the range from the data; "
     "here the shares of partition, swaps and moments add up to the budget."
 )
-MOMENTS_REPAIR = "raw second moments are released in place of the scatter around noisy means"
+MOMENTS_REPAIR = "raw second moments are released instead of the scatter around noisy means"
 CUBE_REPAIR = "all counts are noisy, and partition, swaps and moments share one budget"
-TIGHT_REPAIR = "the noise is the least that this release needs"
+TIGHT_REPAIR = "the noise is the minimum that this release needs"
 BY_RHO = "zCDP of every step, added up"
 PUBLIC_N_CAVEAT = "Changing one record keeps the number of records, so it counts as public."
 
@@ -101,12 +101,12 @@ def noise_scale(scheme: MorseScheme) -> float:
 
 
 def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:
-    """Return the paper's claim beside the events' proof under the run's adjacency."""
+    """Return the paper's claim and the proof from the events, under the run's adjacency."""
     budget = scheme.budget
     named = {"dpmog_hard": "algorithm 1", "dpmog": "section 4.1.2", "dplloyd_mog": "algorithm 4"}
     reference = f"{PAPER}, {named.get(scheme.base, 'appendix I')}"
     if scheme.adjacency is Adjacency.ADD_REMOVE:
-        reference += ": its epsilon and delta; the neighbors are those asked for here"
+        reference += ": its epsilon and delta; the neighbors are the ones chosen here"
     rho = zcdp_rho(events, scheme.adjacency)
     if scheme.base in ("dpmog_hard", "dpmog"):
         epsilon, how = (

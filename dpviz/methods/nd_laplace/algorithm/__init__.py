@@ -62,8 +62,8 @@ TRIANGLE = f"density exp(-ε |z - x|) and the triangle inequality, in any d; in 
 # Our choice: rejected draws per record that a trace keeps for the picture.
 SHOWN_REJECTED = 16
 LOCAL_CAVEAT = (
-    "Each person adds noise before sending: nobody else needs to be trusted. What is hidden is where a record is, up "
-    "to distances of about 1/ε; that somebody took part is not."
+    "Each person adds noise before sending: no one else needs to be trusted. This hides where a record is, up to "
+    "distances of about 1/ε, but not that someone took part."
 )
 POST_CAVEATS = {
     "clamp": "Moving a point outside to the box's wall uses public bounds only: post-processing, which keeps ε.",
@@ -78,7 +78,7 @@ class Params:
     epsilon: float = knob(
         1.0,
         "ε per unit of distance",
-        "Two places d apart can be told apart by a factor of e^(ε d) at most. It means nothing without the unit.",
+        "Two places d apart can be told apart by a factor of at most e^(ε d). ε means nothing without its unit.",
         low=0.01,
         high=20.0,
         minimum=1e-12,
@@ -111,7 +111,7 @@ class Params:
         None, 'Public places (m, d) in data units for `domain="remap"`. None: a grid over the box.'
     )
     prior: FloatArray | None = parameter(
-        None, "Public weights (m,) of these places, how likely a record is there. None: all the same."
+        None, "Public weights (m,) of these places, how likely a record is there. None: all equal."
     )
 
     def __post_init__(self) -> None:
@@ -171,7 +171,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     Returns
     -------
     Result
-        Release and guarantee, which are public, and the trace, which owners alone know.
+        Release and guarantee, which are public, and the trace, which only the owners know.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     Yields
     ------
     Step
-        The step, which owners alone know.
+        The step, which only the owners know.
     """
     exact = box.clip(as_points(points, n_features=box.d))
     inner = noise_box(box, params)
@@ -250,7 +250,7 @@ def local_claim(box: Box, params: Params) -> Claim:
 
 
 def guarantee_of(box: Box, params: Params) -> Guarantee:
-    """Return the thesis's claim beside the proved guarantee, both per unit of distance."""
+    """Return the thesis's claim and the proved guarantee, both per unit of distance."""
     published = Claim(params.epsilon, 0.0, Adjacency.REPLACE, f"{PAPER}, equation 3.1", per_distance=True)
     redrawn = params.domain == "redraw"
     proved = Claim(

@@ -11,7 +11,7 @@ Delta_t -> nonprivate_delta_t, Lambda -> noise_bound.
 NAS releases the noisy mean of the t nearest records of each target. NNA releases a noisy mean of each target's cell of
 records if the noisy count reaches a threshold. `budget` proves the guarantees, which are about S, under adding or
 removing one record. No error depends on S. `steps` first yields the release of S', which is quick, and then the
-selection, which is slower; `sanitize` and `select` are these two parts alone.
+selection, which is slower; `sanitize` and `select` run only these two parts.
 """
 
 import math
@@ -94,7 +94,7 @@ class Params:
     Raises KnobError or ValueError for a value that is not allowed, and for an empty set of targets.
     """
 
-    targets: Points = parameter(MISSING, "Public points (n, d) to be covered, data units, one at least.")
+    targets: Points = parameter(MISSING, "Public points (n, d) to be covered, data units, at least one.")
     n_centers: int = knob(
         10, "Centers k", "How many targets to choose as new centers.", low=1, high=40, minimum=1, maximum=100_000
     )
@@ -120,13 +120,14 @@ class Params:
     calibration: str = knob(
         "published",
         "Calibration",
-        "As published: the paper's formula. Tight: the least that this release needs.",
+        "As published: the paper's formula. Tight: the minimum that this release needs.",
         choices=(("published", "As published"), ("tight", "Tight")),
     )
     threshold: str = knob(
         "published",
         "Threshold",
-        "From which noisy count NNA releases a cell's mean. The lemma's is higher and refuses more empty cells.",
+        "Noisy count from which NNA releases a cell's mean. The lemma's threshold is higher and refuses more empty "
+        "cells.",
         choices=(("published", "As published"), ("lemma", "From the lemma")),
     )
     gamma: float = knob(
@@ -143,7 +144,7 @@ class Params:
     coreset_radius: float = knob(
         0.05,
         "Coreset radius C",
-        "Targets this near share one average, in diameters of the ball; 0: each target has its own.",
+        "Targets this close share one average, in diameters of the ball; 0: each target has its own.",
         low=0.0,
         high=0.3,
         minimum=0.0,
@@ -152,7 +153,7 @@ class Params:
     solver: str = knob(
         "fasterpam",
         "Selection",
-        "How the centers are chosen beside the released points.",
+        "How the centers are chosen, given the released points.",
         choices=(("fasterpam", "FasterPAM"), ("akm", "AkM (as published)"), ("greedy", "Greedy")),
     )
     ball: Ball | None = parameter(
@@ -174,15 +175,17 @@ class Params:
         if self.delta is not None and not 0 < self.delta < 1:
             raise ValueError(f"delta must be in (0, 1), got {self.delta}. Use None with Laplace noise.")
         if self.noise == "gaussian" and self.delta is None and self.epsilon is not None and math.isfinite(self.epsilon):
-            raise ValueError("delta was None, but Gaussian noise with epsilon needs one. Give delta, rho, or Laplace.")
+            raise ValueError(
+                "delta is required for Gaussian noise with epsilon, got None. Give delta or rho, or use Laplace noise."
+            )
 
 
 @immutable(kw_only=True)
 class SourceTargetRelease(CentersRelease):
-    """S' and the targets chosen beside it.
+    """S' and the targets chosen for it.
 
-    `centers` (m', d) are S', in data units; NAS's may lie outside ball and box. `noisy_counts` (m',) of NNA's cells,
-    None for NAS.
+    `centers` (m', d) are S', in data units; NAS's averages may lie outside ball and box. `noisy_counts` (m',) of NNA's
+    cells, None for NAS.
     """
 
     # (k,) T_k: ascending indices into the targets.
@@ -326,7 +329,7 @@ def fit(
 def guarantees(box: Box, params: Params) -> Callable[[float], Guarantee]:
     """Return the parameters of the guarantee at a different ε, or ρ if the parameters have one.
 
-    It follows from public parameters alone, so it is known before a run.
+    It follows only from public parameters, so it is known before a run.
     """
     # NNA's cells are disjoint, so their number does not matter.
     n_averages = 1
@@ -395,8 +398,8 @@ def sanitize(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
     ball = _ball(box, params)
     if not in_memory and params.method == "nas":
         raise ValueError(
-            "method was 'nas', but it searches the neighbors of every target among all records, and records that come "
-            "in chunks are not held. Use 'nna', or load the records."
+            "method must be 'nna' for records in chunks: 'nas' searches the neighbors of every target among all "
+            "records, and chunks are not kept. Use 'nna', or load the records."
         )
     if params.targets.shape[1] != box.d:
         raise ValueError(f"targets had {params.targets.shape[1]} columns, but the box has {box.d}. Give one for each.")
@@ -410,7 +413,7 @@ def sanitize(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
 
 
 def select(released: Centers, params: Params, *, rng: np.random.Generator) -> Labels:
-    """Choose T_k beside the points S': post-processing.
+    """Choose T_k, given the points S': post-processing.
 
     Parameters
     ----------

@@ -123,10 +123,10 @@ def cells_of(source: Points, targets: bytes) -> CellSums:
 def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
     """Return for each of `targets` (r, d) the mean of its t nearest records of `source` (m, d).
 
-    Ties are broken by (distance, then coordinates), an order of all possible records that knows nothing of the others:
-    one record more or less then changes one of the t places, and the mean moves by at most 1/t. The order in which a
-    search tree happens to meet records does not have this property. If m < t, the remaining places hold the ball's
-    center, 0, so that nothing depends on whether there are enough records.
+    Ties are broken by (distance, then coordinates), an order of all possible records that does not depend on the
+    others: one more or one fewer record then changes one of the t places, and the mean moves by at most 1/t. The order
+    in which a search tree happens to meet records does not have this property. If m < t, the remaining places are the
+    ball's center, 0, so that nothing depends on whether there are enough records.
     """
     m = len(source)
     if m <= t:
@@ -200,7 +200,7 @@ def _used_sums(box: Box, ball: Ball, tree: scipy.spatial.cKDTree, block: Points)
 
 
 def _block_sums(tree: scipy.spatial.cKDTree, block: Points) -> CellSums:
-    # If several targets are nearest, the tree decides. It knows the targets alone, and looks up each record by itself.
+    # If several targets are nearest, the tree decides. It knows only the targets, and looks up each record separately.
     cells = np.asarray(tree.query(block, workers=-1)[1], dtype=np.intp)
     sums = [np.bincount(cells, weights=column, minlength=tree.n) for column in block.T]
     return CellSums(cells, np.bincount(cells, minlength=tree.n).astype(np.float64), np.stack(sums, axis=1))

@@ -21,8 +21,8 @@ SHOWN_DELTA = 1e-5
 PUBLIC_CAVEAT = "The target points, the ball and every parameter are public; only the source records are protected."
 FREE_CAVEAT = "Choosing the centers from the released points is post-processing and costs nothing."
 CURATOR_CAVEAT = (
-    "The mean distance to the t nearest records and the bound made of it are for the curator only. With the noise of "
-    "definition 5.4, σ = 1/(tε), releasing it would cost ε²/2-zCDP, (4.4, 1e-5) at ε = 1, on top."
+    "The mean distance to the t nearest records and the bound computed from it are for the curator only. With the "
+    "noise of definition 5.4, σ = 1/(tε), releasing it would cost ε²/2-zCDP, (4.4, 1e-5) at ε = 1, on top."
 )
 RHO_CAVEAT = (
     "ρ and ε are different scales: ρ = 3 is about (12.9, 1e-5), so results at ρ = 3 cannot be compared with ε = 3."
@@ -37,9 +37,9 @@ PROOF_CAVEAT = (
     "Theorem 5.3 asks for ε ≤ 1/√n; its proof needs ε ≤ 3√ln(1/δ) and takes δ where δ/(n + 1) is needed, which the "
     "full composition formula covers."
 )
-TIGHT_REPAIR = "the noise is the least that this release needs"
+TIGHT_REPAIR = "the noise is the minimum that this release needs"
 OWN_GAUSSIAN_REPAIR = "its noise for zCDP is used at the largest ρ that (ε, δ) allows"
-THRESHOLD_CAVEAT = "The paper gives no threshold for zCDP; ours is 1 + σ√(2 ln(1/γ)). A threshold costs no privacy."
+THRESHOLD_CAVEAT = "The paper gives no threshold for zCDP; dpviz uses 1 + σ√(2 ln(1/γ)). A threshold costs no privacy."
 INFINITE_CAVEAT = "Without noise exact averages of records are released: nothing is private."
 
 
@@ -128,7 +128,7 @@ def noise_bound(scheme: SourceTargetScheme, gamma: float) -> float:
     """Return Lambda: with probability 1 - gamma no NAS average is moved further, in diameters of the ball. Public.
 
     Gaussian sqrt(d) sigma sqrt(2 ln(2 d n / gamma)), Laplace sqrt(d) b ln(d n / gamma): a union over n d numbers.
-    Theorems 5.5, 5.10 and 5.12. From 1 on it says nothing.
+    Theorems 5.5, 5.10 and 5.12. A bound of 1 or more says nothing.
     """
     n, d, scale = scheme.n_averages, scheme.d, noise_scale(scheme)
     if scheme.noise == "laplace":
@@ -154,7 +154,7 @@ def events_of(scheme: SourceTargetScheme) -> tuple[Event, ...]:
 
 
 def guarantee_of(scheme: SourceTargetScheme, events: tuple[Event, ...]) -> Guarantee:
-    """Return the paper's claim beside the events' proof, both under ADD_REMOVE on S."""
+    """Return the paper's claim and the proof from the events, both under ADD_REMOVE on S."""
     theorem = {
         ("nas", "laplace"): "theorem 5.10",
         ("nas", "gaussian"): "theorem 5.3" if scheme.rho is None else "theorem 5.12",

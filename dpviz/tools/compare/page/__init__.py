@@ -58,8 +58,8 @@ ORDER = Knob(
     "choice",
     "0",
     "Rows, about",
-    "An order of magnitude that everybody may know. The exact number of rows stays secret, so that it has no influence "
-    "on the recommendation.",
+    "An order of magnitude that everyone may know. The exact number of rows stays secret and does not affect the "
+    "recommendation.",
     choices=(
         ("0", "not specified"),
         ("released", "released counts, added up"),
@@ -210,7 +210,7 @@ def draw_compare() -> None:
     question = ask(page)
     if question.entries and not hiding.hides("seeds"):
         with page.again:
-            st.button("New noise", help="Another run in the maps.", on_click=renew, args=(question,))
+            st.button("New noise", help="A different run in the maps.", on_click=renew, args=(question,))
     compared(page, question)
     frame.show_problems(page.problems)
 
@@ -288,7 +288,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             with column:
                 scene, name = frontier.apart(one, question.adjacency), f"apart-{one.key}"
                 _follow(live(scene, key=name, height=APART_HEIGHT, fits=True), one, name)
-        # The runs of each method and ε of which every one is there: before that none of them is the median.
+        # Runs of each method and ε whose runs are all finished: before that, none of them is the median.
         counts = Counter((key, row["epsilon"]) for key, each in rows.items() for row in each)
         finished = {
             key: [row for row in each if counts[key, row["epsilon"]] >= question.n_runs] for key, each in rows.items()
@@ -340,7 +340,7 @@ def _propose(page: PageFrame, question: CompareQuestion, at: float) -> None:
         order = str(controls.control(ORDER))
         total = released_total(page.source) if order == "released" else float(order)
         if total is None:
-            st.caption("No release of these records with these settings has counts. Choose a number instead.")
+            st.caption("No release of these records with these settings includes counts. Choose a number instead.")
             return
         n = round(total)
         if not total:

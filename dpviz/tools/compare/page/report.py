@@ -44,12 +44,13 @@ from dpviz.ui.frame import PageFrame
 from dpviz.ui.runs import latest, words_of
 
 OPEN = (
-    "Anybody may read it: the question, bounds and promises. Apart from earlier releases, it has nothing from records."
+    "Anyone may read it: the question, bounds and promises. Apart from earlier releases, it contains nothing from "
+    "the records."
 )
 BY_CURATOR = "Typed by the curator."
 DEGREES = "degrees"
 DRAWING, UPLOADED = "records drawn by hand", "uploaded records"
-# Size of each of two pictures beside each other, in CSS pixels.
+# Size of each of two pictures side by side, in CSS pixels.
 SMALL = (390, 360)
 MARKS = "Large marks in both: centers."
 # Maximum number of columns that are named.
@@ -57,8 +58,9 @@ MOST_CLIPPED = 4
 HERE, ELSEWHERE = "this computer's memory", "the memory of the computer that serves this page ({host})"
 LOCAL = ("localhost", "127.0.0.1", "::1")
 KEPT = (
-    "In {place}, never on a disk: until “Forget it”, or about two minutes after the browser's tab is closed or "
-    "reloaded. The process that makes the runs forgets them with “Forget it”, too, or two minutes after its last run."
+    "In {place}, never on a disk, until you click “Forget it” or about two minutes after the browser's tab is closed "
+    "or reloaded. The process that makes the runs forgets them with “Forget it”, too, or two minutes after its last "
+    "run."
 )
 
 
@@ -70,7 +72,7 @@ def offer(
     recommended: tuple[Recommendation | None, str],
     query: str,
 ) -> None:
-    """Draw the buttons that save the paper, as soon as its contents are complete; `rows` are complete.
+    """Draw the buttons that save the paper once its contents are complete; `rows` are complete.
 
     The paper is about the recommended ε. If there is none, it is about `at`, the ε at which the page reads its methods.
     """
@@ -92,7 +94,7 @@ def offer(
     facts = facts_of(frame, question, epsilon, {key: run.guarantee for key, run in runs.items()}, query)
     findings = _findings(frame, question, facts, rows, runs, exact, *recommended)
     buttons(paper.decision_paper(facts, findings), epsilon, "decision", paper.SECRET)
-    st.caption("Everyone, below the picture, has the version that anybody may read and save.")
+    st.caption("Everyone, below the picture, has the version that anyone may read and save.")
 
 
 def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> None:
@@ -108,7 +110,7 @@ def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> Non
 
 
 def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: float) -> Guarantee | None:
-    """Return a method's promise at `epsilon`, whatever the records; None if the method refuses the settings."""
+    """Return a method's promise at `epsilon`, for any records; None if the method refuses the settings."""
     box = frame.dataset.box
     ends = tuple(box.low.tolist()), tuple(box.high.tolist())
     # In this case, even the box is curator only.
@@ -122,7 +124,7 @@ def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: flo
 def _promise(part: TrialPart, low: tuple[float, ...], high: tuple[float, ...]) -> Guarantee | None:
     try:
         return compare_tasks.promise_of(Box(low, high), part)
-    # The method refuses these settings, whatever the records.
+    # The method refuses these settings for any records.
     except ValueError:
         return None
 
@@ -320,7 +322,7 @@ def separating(unit: Centers) -> View:
 def _pictures(
     frame: PageFrame, first: str, row: Row | None, run: RepeatedRun | None, exact: FoundClusters
 ) -> tuple[Picture, ...]:
-    """Return the run of `row`, nearest to the median of the method `first`, beside the clustering without privacy."""
+    """Return the run of `row`, nearest to the median of the method `first`, next to the clustering without privacy."""
     box, words = frame.dataset.box, words_of(frame.source)
     unit = box.to_unit(frame.dataset.points)
     released = box.to_unit(exact.centers if run is None else run.clusters.centers)
@@ -344,7 +346,7 @@ def _pictures(
     ours, theirs = scipy.optimize.linear_sum_assignment(scipy.spatial.distance.cdist(released, centers))
     colors[theirs] = ours
     scene = run_scene(title, unit, centers, colors[exact.nonprivate_labels], words, view)
-    caption = f"k-means, the best of five starts. Its clusters have the colors of those next to them. {MARKS}"
+    caption = f"k-means, the best of five starts. Its clusters have the colors of the nearest private ones. {MARKS}"
     return (*pictures, Picture(small_svg(scene, SMALL, "exact"), title, caption))
 
 

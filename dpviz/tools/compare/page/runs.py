@@ -55,13 +55,13 @@ GRIDS = {
     "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0),
     "all": EPSILONS,
 }
-AT = Knob("compare_at", "float", 1.0, "Read at ε", "The ranking is that of this ε.", 0.05, 20.0, log=True)
+AT = Knob("compare_at", "float", 1.0, "Read at ε", "The ranking is for this ε.", 0.05, 20.0, log=True)
 SWITCHES = {
-    key: Knob(f"with_{key}", "bool", entry.entry.on, entry.name, "Whether it is compared.")
+    key: Knob(f"with_{key}", "bool", entry.entry.on, entry.name, "Include this method.")
     for key, entry in ENTRIES.items()
 }
 CLUSTERS = Knob(
-    "n_clusters", "int", 5, "Clusters k", "For k-means without privacy, and methods that ask.", 1, 64, 1, 10_000
+    "n_clusters", "int", 5, "Clusters k", "For k-means without privacy, and for methods that need it.", 1, 64, 1, 10_000
 )
 GRID = Knob(
     "compare_grid",
@@ -76,7 +76,7 @@ RUNS = Knob(
     "choice",
     "30",
     "Runs at each ε",
-    "“Solve for ε” begins with them and makes more where it decides.",
+    "“Solve for ε” begins with them and adds more where they decide.",
     choices=(("10", "10"), ("30", "30"), ("100", "100")),
 )
 AXIS = Knob(
@@ -134,7 +134,7 @@ def own_default(source: Source, knob: Knob) -> Knob:
     if knob is CLUSTERS:
         return source.suited(knob)
     if knob is GRID and not source.own and GivenRecords.from_dataset(source.dataset).digest == packaged().records:
-        # The runs for these records are part of the package, so they appear at once.
+        # The package contains the runs for these records, so they appear at once.
         return replace(GRID, default="all")
     return knob
 
@@ -222,20 +222,20 @@ def gathered(
     elif answers.problem:
         state.error(answers.problem)
     elif len(now) < len(parts):
-        words = "Runs that have not begun never begin; finished runs stay."
+        words = "Runs that have not started are canceled; finished runs stay."
         st.button("Stop", key=f"stop-{place}", help=words, on_click=_stop, args=(place, name))
     rows: dict[str, list[Row]] = {}
     for part, runs in now.items():
         more = {} if source.dataset.rows_per_person < 2 else {"rows_per_person": source.dataset.rows_per_person}
         rows.setdefault(part.entry, []).extend({**run, **more} for run in runs)
-    # Every run on these records that the session has, of whichever place: one cost without privacy for all.
+    # Every run on these records in the session, from any place: one cost without privacy for all.
     caches = [kept for each, kept in st.session_state.items() if str(each).startswith(f"{_CACHE}:")]
     known = chain.from_iterable(runs for kept in caches for runs in kept.get(source.key, {}).values())
     return Gathered(referenced(rows, known), len(now) == len(parts))
 
 
 def searched(source: Source, search: CostSearch, start: Rows, place: str) -> Searched:
-    """Make the runs that a search needs, round after round; draws and caches the same as `gathered`."""
+    """Make the runs that a search needs, round after round; draws and caches like `gathered`."""
     until = time.monotonic() + PATIENCE
     cache = dict(_cache(source, place))
     result = compare_search.searched(search, start, cache)
@@ -364,7 +364,7 @@ def _card(frame: PageFrame, question: CompareQuestion, key: str, row: Row, place
         if place == "pinned":
             st.button("Unpin", on_click=state.remember, args=(PINNED, NONE))
         else:
-            words = "Keep it beside the next one that you click."
+            words = "Keep it next to the next run that you click."
             st.button("Pin", help=words, on_click=choose, args=(key, epsilon, (PINNED, PINNED_AT)))
         if entry.page:
             # Query of the page that shows this very run: data, parameters, start and noise.
@@ -397,7 +397,7 @@ def contents(entry: Compared, frame: PageFrame, guarantee: Guarantee) -> Content
     what = protected(guarantee)
     if not entry.per_distance:
         return Contents(what, (box, "k, ε and every other knob"), secret, CURATOR)
-    # How far apart two places are that the whole range of a feature parts: in meters on a map.
+    # Distance of two places at both ends of a feature's range: in meters on a map.
     apart = "range of a feature"
     if dataset.place is not None and not dataset.bounds_from_data:
         meters = f"{float(dataset.box.widths[dataset.place.axes[0]]):,.10g} m"

@@ -56,23 +56,22 @@ PRICE = Knob(
     "choice",
     "0.1",
     "ε of one curve",
-    "It adds up with what a release spends.",
+    "It adds up with a release's spending.",
     choices=(("0.05", "0.05"), ("0.1", "0.1"), ("0.3", "0.3"), ("1.0", "1")),
 )
 KNOBS = (LIMIT, SHARE, PEOPLE_AT, PRICE, groups.KNOWN)
 # Joint confidence of all intervals.
 CONFIDENCE = 0.95
-LOOK = "Choosing ε by them leaks information that no guarantee here covers: choose it on public data like yours."
+LOOK = "Choosing ε from them leaks information that no guarantee here covers. Choose it on public data like yours."
 SAMPLES = (
-    "On random samples of these records, without replacement: nobody can say here what more people than these would "
-    "change."
+    "On random samples of these records, without replacement: they cannot show the effect of more people than these."
 )
-NOTHING_RECOMMENDED = "Too many records lie outside your bounds: nothing is recommended until they hold the records."
+NOTHING_RECOMMENDED = "Too many records are outside your bounds: nothing is recommended until the bounds contain them."
 _CURVES = "dpviz:compare-k-looks"
 
 
 def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: bool, people: bool = False) -> None:
-    """Say in one line the smallest ε that keeps the cost, or the fewest people, and by which method.
+    """State in one line the smallest ε that keeps the cost, or the fewest people, and the method.
 
     The search for ε begins with the picture's own runs; people are samples of these records.
     """
@@ -180,12 +179,14 @@ def ask_k(source: Source, k: int) -> None:
     if is_chosen:
         st.caption(words)
         return
-    st.warning(f"{words} Say that you know it without the records, or read it off a private curve below (“Find k”).")
+    st.warning(
+        f"{words} Confirm that you know it without the records, or read it from a private curve below (“Find k”)."
+    )
     st.button(f"I know that k is {k}", on_click=state.remember, args=(groups.KNOWN, k))
 
 
 def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
-    """Draw the private curve of cost against k, its spending, and the button that takes its k."""
+    """Draw the private curve of cost against k, its spending, and the button that uses its k."""
     source = frame.source
     # All curves of these people, regardless of the columns and bounds they had then.
     by_people: dict[Hashable, list[_Curve]] = st.session_state.setdefault(_CURVES, {})
@@ -217,7 +218,7 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
             k = here[-1].curve.release.suggested
             arguments = source, CLUSTERS, k, spent
             if st.button(f"Use k = {k}", type="primary", on_click=groups.take, args=arguments):
-                # The control and everything beside it are outside this fragment.
+                # The control and everything next to it are outside this fragment.
                 state.run_again()
     if not here:
         return

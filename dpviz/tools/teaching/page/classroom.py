@@ -7,7 +7,7 @@ answered. Rooms exist only in this process's memory. Every screen waits for news
 server less than pages of Streamlit would.
 
 Counts are rounded down to multiples of `FEWEST`. Counts of choices stay as they were when the teacher showed them, so
-that nobody who watches the screen sees a single answer arrive. This is not a proof of privacy, and the screen says so.
+no one who watches the screen sees a single answer arrive. This is not a proof of privacy, and the screen states this.
 
 Anyone may send requests to this server. A foreign page cannot open a room or take a place: opening needs a request from
 this server's own page, and a place needs a cookie. Limits apply to each network address as uvicorn reports it, which
@@ -69,7 +69,7 @@ _CODE = re.compile(f"[{LETTERS}]{{{CODE}}}")
 _BOLD, _ITALIC, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
 ENTER = "Type the code on the teacher's screen."
 CODE_LABEL, JOIN = "Code of the class", "Join"
-GONE = "There is no such class, or it is over. Ask for the code again, or take the course on your own."
+GONE = "This class does not exist, or it is over. Ask for the code again, or take the course on your own."
 FULL = "All places for your network are taken. Ask the teacher to remove absent students, or share a phone."
 SHUT = "The teacher has closed the door. Ask the teacher to open it, then load this page again."
 NO_COOKIE = "A cookie keeps your place in the class. Allow cookies for this page, then load it again."
@@ -126,7 +126,7 @@ def _of_quiz(half: str, title: str, words: str) -> ClassStep:
 
 
 STEPS = (
-    _of_quiz(BEFORE, "Ten questions, before", "Guess where you do not know. What is right comes at the end."),
+    _of_quiz(BEFORE, "Ten questions, before", "Guess if you do not know. The right answers come at the end."),
     *(
         ClassStep(
             name,
@@ -143,7 +143,7 @@ STEPS = (
         )
         for name, chapter in CHAPTERS.items()
     ),
-    _of_quiz(AFTER, "The same questions, after", "What do you say now?"),
+    _of_quiz(AFTER, "The same questions, after", "What is your answer now?"),
 )
 ASKED = {question.name: question for step in STEPS for question in step.questions}
 TOLD = {step.name: step for step in STEPS if step.tells}
@@ -151,7 +151,7 @@ TOLD = {step.name: step for step in STEPS if step.tells}
 
 @dataclass(eq=False, slots=True)
 class Student:
-    """A place in a class: the address it was taken from, and the choices that were made there, by question."""
+    """A place in a class: its network address, and its answers by question."""
 
     client: str
     answers: dict[str, int] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class Room:
     shown: dict[str, list[int]] = field(default_factory=dict)
 
     def join(self, cookie: str, client: str) -> str:
-        """Give a student a place. Return the reason if there is none, "" otherwise."""
+        """Give a student a place. Return the reason if no class can be opened, otherwise ""."""
         if cookie in self.students:
             self.students[cookie].seen = time.monotonic()
             return ""
@@ -339,7 +339,7 @@ def _start(task: Callable[..., Any], *arguments: Hashable) -> Future[Any]:
 
 
 async def _make(task: Callable[..., Made], *arguments: Hashable) -> Made:
-    """Return the result of a task. Each task runs once, one after the other; waiting takes no thread."""
+    """Return the result of a task. Tasks run one after the other; waiting does not occupy a thread."""
     made: Made = await asyncio.shield(asyncio.wrap_future(_start(task, *arguments)))
     return made
 
@@ -488,7 +488,7 @@ def _document(title: str, attributes: Mapping[str, str], body: str, folder: str 
 
 
 async def _now(request: Request) -> Response:
-    """Answer as soon as there is news, or after a while that there is none."""
+    """Answer as soon as there is news, or after a while without news."""
     room = _find_room(request, request.path_params["code"])
     if isinstance(room, int):
         return Response(status_code=room)

@@ -1,6 +1,6 @@
 """The course's page: a chapter's words, its question, the measured answer, its picture, and the contents.
 
-Guesses live in the session. Which chapters a reader has finished is stored in the browser alone.
+Guesses live in the session. Which chapters a reader has finished is stored only in the browser.
 """
 
 from html import escape
@@ -19,7 +19,7 @@ from dpviz.ui.server.served import served
 
 STYLE = f"<style>{text('learn.css')}</style>"
 TITLE = f"Course: {len(NAMES)} chapters"
-END_WORDS = "Say each of these aloud, in your own words. What does not come easily is one click away."
+END_WORDS = "Say each of these aloud, in your own words. If one does not come easily, its chapter is one click away."
 TEST = "test yourself with ten questions"
 MORE = "More chapters"
 # Height in CSS pixels, if the browser does not fit the picture into the window.
@@ -162,12 +162,12 @@ def _play(knob: Knob) -> None:
 
 
 def _guess_of(chapter: Chapter) -> int | None:
-    """Return the reader's guess, None before it: an address with the control's value asks all the same."""
+    """Return the reader's guess, or None before it: a URL with the control's value still asks the question."""
     return _guesses().get(chapter.name)
 
 
 def _guess(name: str, index: int) -> None:
-    """Store the first guess, also one after “Just show me”, and move the control to the value of the question."""
+    """Store the first guess, including a guess after “Just show me”, and move the control to its value."""
     if _guesses().get(name, SKIPPED) == SKIPPED:
         _guesses()[name] = index
     state.remember(CHAPTERS[name].control, CHAPTERS[name].answered_at)

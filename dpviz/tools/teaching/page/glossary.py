@@ -12,12 +12,12 @@ from dpviz.ui.frame import words_page
 
 TITLE = "Glossary"
 LEAD = (
-    f"{len(GLOSSARY)} words, in plain language, those for a beginning first. Each has one meaning, on every page, and "
-    "a picture that shows it."
+    f"{len(GLOSSARY)} words in plain language, beginners' words first. Each has one meaning, on every page, and a "
+    "picture that shows it."
 )
 # Name of the link's parameter.
 TERM = "term"
-NOTHING = "No word here has all of that in its name or meaning. Try fewer letters, or clear the search."
+NOTHING = "No word here matches this search. Try fewer letters, or clear the search."
 FOUND = "Found"
 UNKNOWN = "which is not in the glossary. Search for it, or look through the list."
 _SEARCH = "glossary:search"

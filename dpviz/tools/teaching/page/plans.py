@@ -81,7 +81,7 @@ class Exercise:
 _NUMBERS = {
     "odds": {f"{epsilon}": limit(attacker_odds(epsilon)) for epsilon in (0.1, 1.0)},
     "salary": leavers_value(12, 2_400, 2_350),
-    # 400 of 1,000 people answer yes. So many of them would truly say yes.
+    # 400 of 1,000 people answer yes. Number of them who would truly say yes.
     "truly": 1_000 * estimated_share(np.arange(1_000) < 400, epsilon=math.log(3.0)),
     "epsilon": math.log(60 / 40),
     # Mean move in the plane, in meters, for ε = 1 per 250 m.
@@ -120,12 +120,12 @@ def links() -> tuple[TeachLink, ...]:
 
 TITLE = "For teachers"
 LEAD = (
-    "Two plans for a class, with links that set every control. What students get wrong, exercises, pictures for "
-    "slides, and a live class."
+    "Two plans for a class, with links that set every control. Common mistakes, exercises, pictures for slides, and "
+    "a live class."
 )
 BIG = Knob("teach_projector", "bool", False, "Links for a projector", "Larger type and marks on every page they open.")
 BARE = Knob(
-    "teach_bare", "bool", False, "Links with fewer controls", "Takes data, seeds and uploads away, so that ε is left."
+    "teach_bare", "bool", False, "Links with fewer controls", "Removes data, seeds and uploads, so that only ε is left."
 )
 AWAY = "data,draw,seeds,upload"
 TAB = Knob(
@@ -157,19 +157,19 @@ LIVE = (
     "before and after. Counts are rounded down to fives; all of it is gone after the class.</p>"
 )
 ROOM = """
-1. **Before the class** open the first link of the plan on the projector's computer. The first start on a server makes
-   machine code and takes up to half a minute.
-2. **Give out links.** Every page has Share: a link and a QR code, with the controls that you take away. Hiding is no
-   lock: whoever edits the link sees everything again.
-3. **Many at once.** About 20 people can move sliders at the same time on one small server. In larger classes let two
-   share a screen, start `dpviz serve --processes 2`, or give out the pages as files: `dpviz publish site/` writes a
-   web site that needs no server.
-4. **Serve it safely.** With `DPVIZ_PROFILE=public` the app takes no files, so that nobody uploads real people's
-   records. The guide to serving says how to put it behind your server's address.
-5. **In your own course page** put the link with `embed=true` into a frame. On another server, such as Moodle's, the
-   operator of this one allows it: `DPVIZ_FRAMES=https://moodle.example.edu`.
-6. **The quiz** stores nothing: students see their own score. With `hide=navigation,terms` in the quiz's link nothing
-   leads to the glossary, and with `hide=answers` no right answer appears at the end.
+1. **Before the class**, open the first link of the plan on the projector's computer. The first start on a server
+   compiles code and takes up to 30 seconds.
+2. **Give out links.** Every page has Share: a link and a QR code, without the controls that you take away. Hiding is
+   not a lock: anyone who edits the link sees everything again.
+3. **Many at once.** About 20 people can move sliders at the same time on one small server. In larger classes, let
+   pairs share a screen, start `dpviz serve --processes 2`, or give out the pages as files: `dpviz publish site/`
+   writes a website that needs no server.
+4. **Serve it safely.** With `DPVIZ_PROFILE=public`, the app takes no files, so nobody can upload real people's
+   records. The guide to serving explains how to put it behind your server's address.
+5. **In your own course page**, put the link with `embed=true` into a frame. If the page is on another server, such as
+   Moodle's, the operator of this one has to allow it: `DPVIZ_FRAMES=https://moodle.example.edu`.
+6. **The quiz** stores nothing: students see their own score. With `hide=navigation,terms` in the quiz's link, nothing
+   leads to the glossary, and with `hide=answers`, no right answer appears at the end.
 7. **Real data stay at home.** Use the synthetic sets, or draw some. Everything gray is exact.
 """
 _STILLS = served("stills")
@@ -277,7 +277,7 @@ def _stills() -> None:
     st.markdown("\n".join(f"{number}. {chapter.title}" for number, chapter in enumerate(CHAPTERS.values(), 1)))
 
 
-SYNTHETIC = "Synthetic records, curator's view: nobody else sees what says “secret”."
+SYNTHETIC = "Synthetic records, curator's view: no one else sees marks labeled “secret”."
 
 
 def chapter_still(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The tables' figures from runs that are made up, so that every cell can be computed by hand."""
+"""The tables' figures from made-up runs, so that every cell can be computed by hand."""
 
 import math
 

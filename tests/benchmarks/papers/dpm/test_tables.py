@@ -51,7 +51,7 @@ def small(monkeypatch):
 
 
 def check_rows(report, sets, epsilons):
-    """Every set and method has its row, and only what cannot be there is empty."""
+    """Every set and method has its row, and only impossible cells are empty."""
     table = report.table("quality")
     wanted = [(paper.name, METHODS[method]) for paper in sets for method in METHODS]
     assert list(zip(table.values("set"), table.values("method"), strict=True)) == wanted

@@ -1,4 +1,4 @@
-"""The Morse tables: end to end on small files, and the committed ones whole and made of what the data give."""
+"""The Morse tables: end to end on small files, and the committed tables, complete and reproducible from the data."""
 
 import os
 from pathlib import Path

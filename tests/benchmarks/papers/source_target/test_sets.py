@@ -1,4 +1,4 @@
-"""The real pairs: what is missing is named, and the files that are there are read."""
+"""The real pairs: missing files are named, and existing files are read."""
 
 import os
 from pathlib import Path

@@ -133,7 +133,7 @@ def test_the_committed_figures_of_synthetic_2_are_the_specs(report):
     nna = found["NNA", "ε = 3", True]
     assert nna - 1.0 < 0.1 * (found["Cluster T", "none", False] - 1.0)
     assert 2.0 * nna < found["NNA", "ε = 3", False] < found["Cluster T", "none", False]
-    # Not the paper's order, and said so, with what was tried.
+    # Not the paper's order; the note states this, with the attempts.
     assert found["Private k-means", "ε = 3", False] < found["Cluster T", "none", False]
     assert any("Private k-means does better than Cluster T" in note for note in report.table("orderings").notes)
 

@@ -96,7 +96,7 @@ def noise_of_runs(n_seeds=N_SEEDS, n_iterations=2):
 
 
 def noise_p_values(noise, scale):
-    """Return p-values for Laplace noise of `scale` in each column, and for columns that know nothing of each other."""
+    """Return p-values for Laplace noise of `scale` in each column, and for independent columns."""
     table = noise.reshape(len(noise), -1)
     laws = [kstest(column, "laplace", args=(0, scale)).pvalue for column in table.T]
     # Correlations of independent columns have standard error 1 / sqrt(seeds), whatever the law.

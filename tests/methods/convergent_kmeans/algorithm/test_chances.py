@@ -19,7 +19,7 @@ SEEDS = st.one_of(
 
 @given(SEEDS, st.integers(1, 2 * AT_ONCE + 1), st.integers(1, 4), st.integers(1, 4), st.booleans())
 def test_each_iteration_draws_what_spawned_generators_do(seed, n, k, d, past):
-    """Twice: the second time some of it is remembered."""
+    """Twice, because the second run uses cached draws."""
     for _ in range(2):
         drawn = list(chances(n, (k, d), 1.0, past=past, rng=np.random.default_rng(seed)))
         assert len(drawn) == n

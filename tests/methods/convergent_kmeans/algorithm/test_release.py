@@ -103,7 +103,7 @@ def test_nothing_exact_is_published():
             exact = [step.nonprivate_mean[full], step.nonprivate_cost_before[full], step.nonprivate_cost_after[full]]
             for values in [*exact, step.nonprivate_counts[full]]:
                 assert not np.isin(values, released).any()
-    # The same search does find what published mode would give away.
+    # The same search finds the leak of published mode.
     leaky = run(blobs(2), mode="published")
     assert np.isin(leaky.trace[0].nonprivate_mean, leaky.trace[0].zone_mean).all()
 

@@ -1,4 +1,4 @@
-"""The trace of convergent k-means: lemma 1, the zones' geometry, and what a seed and epsilon decide."""
+"""The trace of convergent k-means: lemma 1, the zones' geometry, and the effects of seed and epsilon."""
 
 import itertools
 

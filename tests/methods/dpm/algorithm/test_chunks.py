@@ -1,4 +1,4 @@
-"""DPM on records in chunks: every number of the run is that of the records in memory, however they are cut."""
+"""DPM on records in chunks: every number of the run equals that of the records in memory, however they are divided."""
 
 import os
 import tempfile

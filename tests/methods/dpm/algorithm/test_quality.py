@@ -1,4 +1,4 @@
-"""DPM finds clusters that stand apart, and the published calibration does not."""
+"""DPM finds separated clusters, and the published calibration does not."""
 
 import numpy as np
 import pytest

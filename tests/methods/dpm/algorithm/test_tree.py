@@ -1,4 +1,4 @@
-"""DPM's tree and centers: the limit without noise, what is released, and hardly any records."""
+"""DPM's tree and centers: the limit without noise, the release, and tiny data sets."""
 
 import dataclasses
 import itertools
@@ -243,7 +243,7 @@ def fix_interval(monkeypatch, fractions):
 
 @pytest.mark.parametrize("fraction", [1 / 16, 1 / 12.3])
 def test_the_side_of_a_record_follows_from_the_released_cut_and_the_record(monkeypatch, fraction):
-    """Records stand on every wall that can be, next to it by one bit and by one place, and in the bins beside it."""
+    """Records stand on every wall that can be, next to it by one bit and by one place, and in the bins next to it."""
     d = 3
     fix_interval(monkeypatch, np.full(d, fraction))
     walls = SplitCandidates.from_fractions(np.full(d, fraction)).positions[0]
@@ -311,7 +311,7 @@ def test_a_trace_is_a_plan_then_levels_then_centers():
 
 
 def test_nothing_exact_is_released():
-    """Each number of the release has noise of its own: two seeds agree on none but structure."""
+    """Each number of the release has its own noise: two seeds agree only on the structure."""
     points, _, box = blobs(5000, 2, 4)
     result = run(points, box, epsilon=3.0)
     last = result.trace[-1]

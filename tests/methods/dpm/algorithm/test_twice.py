@@ -1,4 +1,4 @@
-"""DPM's second average: its rule, its sums, what it costs and what it brings, each with a wrong variant."""
+"""DPM's second average: its rule, its sums, its cost and its gain, each with a wrong variant."""
 
 import dataclasses
 import math
@@ -32,13 +32,13 @@ def run(points, box, seed=0, **options):
 
 
 def unclipped(monkeypatch):
-    """Let moves of the second average be as long as they are."""
+    """Do not shorten moves of the second average."""
     sums = _dpm_centers._centered_sums
     monkeypatch.setattr(_dpm_centers, "_centered_sums", lambda parts, origins, _=None: sums(parts, origins))
 
 
 def exact_ball(monkeypatch):
-    """Have the ball around the exact mean: the first of two answers is what was asked, without noise."""
+    """Put the ball around the exact mean: the first of two answers has no noise."""
     draw, asked = _dpm_centers.gaussian, []
 
     def around(value, *, sigma, rng):
@@ -71,7 +71,7 @@ def test_there_is_a_second_average_in_many_features_where_the_ball_is_small(d, o
 
 
 def test_both_rounds_are_what_their_definition_says(monkeypatch):
-    """Record by record, from the release and the noise alone."""
+    """Record by record, only from the release and the noise."""
     points, box = clusters(600, D, width=0.02, seed=3)
     noises, draw = [], _dpm_centers.gaussian
 
@@ -182,10 +182,10 @@ def test_the_second_average_has_the_noise_of_its_events():
 
 
 def measured(points, box, monkeypatch, n_seeds=8):
-    """Return the median cost with two rounds over that with one, and what the averages of two are off by.
+    """Return the median cost with two rounds over that with one, and the errors of the averages of two rounds.
 
-    As root mean squares: in what is released as their noise, with what noisy counts make of a first average, and in the
-    noise of the second average alone.
+    As root mean squares: from the released noise scales, with the effect of noisy counts on a first average, and from
+    the noise of the second average alone.
     """
     found, off = [], []
     for most in (D, math.inf):
@@ -207,9 +207,10 @@ def measured(points, box, monkeypatch, n_seeds=8):
 
 
 def test_narrow_clusters_cost_a_fraction_and_wide_ones_no_more(monkeypatch):
-    """Whatever their width, averages are off by no more than the first average's noise, which is what is released.
+    """At any width, averages are off by at most the first average's noise, which is the released scale.
 
-    A wide cluster's leans to the first average, so that the second one's noise would be far too little.
+    A wide cluster's average is biased toward the first average, so the second one's noise would be far too small a
+    scale.
     """
     cost, off, _ = measured(*clusters(40_000, D, k=8, width=0.003), monkeypatch)
     assert cost < 0.5

@@ -82,7 +82,7 @@ def test_without_noise_it_is_hard_em(d, estimator):
 
 @pytest.mark.parametrize("base", ["dpmog_hard", "dpmog"])
 def test_records_that_are_ready_from_an_earlier_run_give_the_same_bits(base):
-    """Records are known again by being the same array, in the same box, and only where nobody can change them."""
+    """Records are recognized if they are the same array, in the same box, and only if no one can change them."""
     points, box = data(2)
     other = Box.cube(-1.0, 2.0, 2)
     held = frozen(points.copy())

@@ -53,7 +53,7 @@ def test_one_record_removed_moves_a_mean_by_at_most_one_over_t(seed, m, t, d):
 def test_an_order_of_ties_that_follows_the_number_of_records_breaks_that():
     """The power of the test above: the t records that a partition happens to keep move the mean by more than 1/t.
 
-    How NumPy's own partition orders ties depends on the processor as well, so that a shuffle stands for it.
+    NumPy's partition also orders ties by processor, so a shuffle represents it.
     """
 
     def partition(records):

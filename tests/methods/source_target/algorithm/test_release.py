@@ -1,4 +1,4 @@
-"""Whole runs: what is released, the limits, odd input, the bound, and neighbors."""
+"""Whole runs: the release, the limits, odd input, the bound, and neighbors."""
 
 import itertools
 import math
