@@ -473,7 +473,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return charts.spending_chart(self.spending(), proved=self.proved, unit="step", symbol="ρ", note=note)
 
     def recolored(self, shape: tuple[int, int, int]) -> ByteArray:
-        """Return a photograph (height, width, 3) whose pixels have their cluster's mean released color. Curator only."""
+        """Return a photograph (height, width, 3) in the clusters' mean released colors. Curator only."""
         labels = self.tree.cut(self.n_clusters)[self.nonprivate_basins]
         return center_facts.recolored(self.profiled[0], labels, shape)
 
