@@ -256,7 +256,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
-        """Describe the agreement of the clusters with the known classes; without classes, return the public's finding."""
+        """Describe the agreement of the clusters with known classes; without any, return the public finding."""
         ari, k, peaks, doubt = self.nonprivate_ari, self.n_clusters, self.tree.n_leaves, self.doubt
         if self.classes is None or ari is None or k < self.params.n_clusters or k == 1:
             return self._publics_finding()
