@@ -139,6 +139,18 @@ def check_drawing(text, shown, place, frame):
     assert not re.search(r"<script|onerror|(href|src)=.https?:", text)
 
 
+def check_article(text, shown, place, frame):
+    """Check the public picture for print; a page without runs gives its drawing, and its menu says why."""
+    if not isinstance(shown, MethodScreen):
+        check_drawing(text, shown, place, frame)
+        return
+    said = " ".join(ET.fromstring(text).itertext())
+    assert "(secret)" not in said
+    assert CURATOR not in said
+    assert "Picture: dpviz" in said
+    assert not re.search(r"<script|onerror|(href|src)=.https?:", text)
+
+
 def check_page(text, shown, place, frame):
     """Check one state for each value of the slider if that is no further release, or else the one on screen alone."""
     del frame
@@ -243,6 +255,8 @@ def check_nothing_exact(text, shown):
 
 
 CHECKS = {
+    "article": check_article,
+    "article-svg": check_article,
     # The browser turns the drawing into pixels.
     "png": check_drawing,
     "svg": check_drawing,
