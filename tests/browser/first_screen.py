@@ -108,4 +108,4 @@ class FirstScreen:
                     wrong[f"{size}, {scheme}, {key}"] = fault
                 check_edge(page)
         page.set_viewport_size(SIZE)
-        assert wrong == {}
+        assert wrong == {}, wrong

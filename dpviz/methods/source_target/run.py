@@ -261,10 +261,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def lede(self) -> str:
         """The purpose of the method, and the meaning of its points. Public."""
         if self.reach is not None:
-            return (
-                "Where is help missing? Help is near in the light. "
-                f"Only **blue** is published about {self.source_words}."
-            )
+            return f"Where is help missing? Only **blue** is published about {self.source_words}."
         wanted = "Choose centers for the" if self.is_neutral else "Bring help to"
         return f"{wanted} {self.words.nouns.target[1]}; only **blue** is published about {self.source_named}."
 
