@@ -59,7 +59,7 @@ HERE = "data"
 # Quantiles of the runs.
 BAND = (0.05, 0.95)
 # A method, alone or with fields of its Params.
-OneMethod = MethodLike | tuple[MethodLike, Mapping[str, Any]]
+OneMethod = MethodLike | tuple[MethodLike, Mapping[str, object]]
 
 
 def methods() -> "pd.DataFrame":
@@ -127,19 +127,19 @@ class Comparison(Confidential):
         `proved` the ε that is proved, both for one row. `delta` and `neighbors` belong to the proof, or else to the
         claim. Rows with the same `group` may be compared: they have proofs for the same neighbors.
         """
-        made = self.rows[self.rows["status"] == OK]
+        done = self.rows[self.rows["status"] == OK]
         # With bounds from the records, nothing is proved.
-        proved = made["proved_epsilon"].notna() & self.bounds_public
-        neighbors = made["proved_adjacency"].where(proved, made["published_adjacency"])
-        group = neighbors.mask(made["proved_per_distance"].fillna(value=False), "per distance")
-        made = made.assign(
-            claimed=made["published_epsilon"],
-            proved=made["proved_epsilon"].where(proved),
-            delta=made["proved_delta"].where(proved, made["published_delta"]),
+        proved = done["proved_epsilon"].notna() & self.bounds_public
+        neighbors = done["proved_adjacency"].where(proved, done["published_adjacency"])
+        group = neighbors.mask(done["proved_per_distance"].fillna(value=False), "per distance")
+        done = done.assign(
+            claimed=done["published_epsilon"],
+            proved=done["proved_epsilon"].where(proved),
+            delta=done["proved_delta"].where(proved, done["published_delta"]),
             neighbors=neighbors,
             group=group.where(proved, "not proved"),
         )
-        groups = made.groupby(["method", "epsilon"], sort=False)
+        groups = done.groupby(["method", "epsilon"], sort=False)
         by = groups["inertia_ratio"]
         parts = {"cost": by.median(), "low": by.quantile(BAND[0]), "high": by.quantile(BAND[1])}
         parts |= {"runs": by.size(), "starts": groups["start_seed"].nunique()}
@@ -243,11 +243,11 @@ def compare(
             "methods": [{"name": method.name, **fields} for method, fields in found],
         }
         trials = expand_grid(grid, seeds if isinstance(seeds, int | Mapping) else [*seeds])
-        made = referenced({"": run_sweep(trials, jobs=jobs)})[""]
+        results = referenced({"": run_sweep(trials, jobs=jobs)})[""]
     given = {name for _, fields in found for name in fields}
     titles: dict[str, str] = {}
     rows: list[Row] = []
-    for trial, row in zip(trials, made, strict=True):
+    for trial, row in zip(trials, results, strict=True):
         chosen = ", ".join(f"{name} = {value}" for name, value in trial.fields if name in given)
         label, title = trial.method, next(method.title for method, _ in found if method.name == trial.method)
         if chosen:
@@ -311,9 +311,9 @@ def sweep(
     if isinstance(grid, Mapping) and isinstance(data := grid.get("data"), list | tuple):
         grid = {**grid, "data": [_with_dataset(each) for each in data]}
     trials = expand_grid(grid, seeds)
-    made = run_sweep(trials, resume, jobs=jobs, progress=Bar() if progress is None else progress)
+    rows = run_sweep(trials, resume, jobs=jobs, progress=Bar() if progress is None else progress)
     given = [(each.source.name, each.source.records) for each in trials]
-    return build_table(_state_rows(made, {name: own.dataset.rows_per_person for name, own in given if own is not None}))
+    return build_table(_state_rows(rows, {name: own.dataset.rows_per_person for name, own in given if own is not None}))
 
 
 def _state_rows(runs: Sequence[Row], rows_by_name: Mapping[str, int]) -> list[Row]:
@@ -322,7 +322,7 @@ def _state_rows(runs: Sequence[Row], rows_by_name: Mapping[str, int]) -> list[Ro
     return [{**run, **more.get(str(run["data"]), {})} for run in runs]
 
 
-def _with_dataset(entry: Any) -> Any:
+def _with_dataset(entry: object) -> object:
     """Return a data entry of a grid with its records and bounds as one Dataset."""
     if not isinstance(entry, Mapping) or "records" not in entry:
         return entry

@@ -379,9 +379,9 @@ def _entry(written: object, number: int) -> ReleaseEntry:
     )
     if written.get("of_row") is None:
         return entry
-    given = written["of_row"]
-    if isinstance(given, list) and len(given) == 2 and rows > 1:
-        stated, row = claim(given[0], is_proved=False), claim(given[1])
+    of_row = written["of_row"]
+    if isinstance(of_row, list) and len(of_row) == 2 and rows > 1:
+        stated, row = claim(of_row[0], is_proved=False), claim(of_row[1])
         if stated is not None:
             one = replace(entry, epsilon=stated.epsilon, delta=stated.delta, proved=row, rows=1)
             if _agree(one.for_person(rows), entry):

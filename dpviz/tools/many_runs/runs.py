@@ -116,7 +116,7 @@ def each_run(
     params: Any,
     draws: Draws,
     words: Words,
-    references: dict[Hashable, Any],
+    references: dict[Hashable, object],
 ) -> Iterator[Run[object, Release, Step]]:
     """Yield a run of a method on the records (n, d), data units, for each of `draws`. Curator only.
 
@@ -170,7 +170,7 @@ class _Page:
     """Data shared by all values of one slider."""
 
     # Non-private runs.
-    references: dict[Hashable, Any] = field(default_factory=dict)
+    references: dict[Hashable, object] = field(default_factory=dict)
     # Seconds of processor time per run; 0 while unknown.
     pace: float = 0.0
 
