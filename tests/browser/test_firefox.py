@@ -24,7 +24,7 @@ START_SECONDS, SLOW_SECONDS = 90, 90
 WIDTH, HEIGHT = 1366, 768
 # The key as WebDriver writes it. It moves the slider to a different value from any position.
 END = "\ue010"
-# The page's contents, also inside of components: the first picture, and the slider of a page that has one.
+# The contents of the page and of its components: the first picture, and the slider of a page that has one.
 STATE = """(() => {
   const all = (selector, root = document) => [...root.querySelectorAll("*")].flatMap((one) => [
     ...(one.matches(selector) ? [one] : []), ...(one.shadowRoot ? all(selector, one.shadowRoot) : [])]);

@@ -46,7 +46,7 @@ def told(page):
 
 
 def clicking_maps(monkeypatch):
-    """Let the reader click on maps: returns the function that does, (key, ε's index)."""
+    """Return a function that clicks on a map, given its key and the index of ε."""
     clicked, own, count = {}, compare_page._STAGE, iter(range(1, 99))
 
     def component(**options):

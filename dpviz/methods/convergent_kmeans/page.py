@@ -209,7 +209,7 @@ class ConvergentKMeansPage(MethodPage):
         return self.published(step, self.counts)
 
     def request(self, epsilon: float) -> RunRequest:
-        """Return the chosen method's run at ε; of both modes side by side the repaired one."""
+        """Return the chosen method's run at ε: the repaired one if both modes are side by side."""
         if self.mode == "published":
             return self.stepwise(epsilon)
         if self.mode not in METHOD.family:
