@@ -62,7 +62,7 @@ SECRET = "Noise came from the operating system and is not stored: no one can mak
 def run(
     method: MethodLike,
     data: "Dataset | pd.DataFrame | FloatArray | Chunks | str | Path",
-    # Positional only, because a method can have parameters of these names.
+    # Positional only, because a method can have parameters with these names.
     /,
     *,
     bounds: Box | tuple[Sequence[float], Sequence[float]] | None = None,

@@ -270,7 +270,7 @@ def _dkw(rates: FloatArray, n_rounds: int, alpha: float) -> RateBand:
 
 @immutable_value
 class HeldOutScore:
-    """Score of a rule on runs that it was not chosen on, with equally many runs of each world."""
+    """Score of a rule on runs that it was not chosen on, with the same number of runs from each world."""
 
     # Number of scored rounds.
     n_rounds: int

@@ -52,7 +52,7 @@ class Outcomes:
         return Outcomes(len(range(start, self.n_runs, step)), rows)
 
     def values(self, path: str) -> Values:
-        """Return one path; a path that no run has is an empty array in each."""
+        """Return the values at one path: an empty array for each run if no run has that path."""
         return self.arrays.get(path, (np.empty(0),) * self.n_runs)
 
     def table(self, path: str, rows: int, columns: int) -> FloatArray:

@@ -109,7 +109,7 @@ class LshPlan:
     """Plan that depends only on public parameters and the public or noisy number of records."""
 
     n_records: float
-    # Delta of the whole run for which the noise is made.
+    # Delta of the whole run, to which the noise is calibrated.
     delta: float
     # Largest delta over all noisy numbers of records.
     most_delta: float

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 READ_ROWS = 16_384
 # Bytes of a column read at a time, so that a file with one large group is not read at once.
 READ_BYTES = 1 << 20
-# Blocks sent to the workers at once. At most two such windows are on their way. Our choice.
+# Blocks sent to the workers at once. At most two such windows are in flight. Our choice.
 WINDOW = 64
 T = TypeVar("T")
 

@@ -30,7 +30,7 @@ from dpviz.plots.theme import (
 )
 
 HEIGHT = 620  # pixels
-# Maximum number of values in all steps together. A picture with more values has one step.
+# Maximum number of values across all steps. A picture with more values has one step.
 MOST_STEP_VALUES = 500_000
 # Corners of a polygon that represents a circle.
 # Cells of a lit ground along each axis.

@@ -34,7 +34,7 @@ BLOCK = 64
 N_STARTS = 4
 # Maximum rounds of medoid updates. Our choice: they end long before.
 UPDATES = 50
-# Maximum passes of FasterPAM over all candidates. Our choice: it ends long before.
+# Maximum passes of FasterPAM over all candidates. Our choice: it converges well before that.
 MAX_SWEEPS = 100
 
 Dissimilarities = NDArray[np.float32]  # (n, n)

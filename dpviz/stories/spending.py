@@ -26,7 +26,7 @@ Leaf: TypeAlias = LaplaceEvent | GaussianEvent | PureEvent
 
 @immutable_value
 class SpendingRow:
-    """The amount that one column of the chart spends on one purpose."""
+    """The amount spent on one purpose in one column of the chart."""
 
     # 0 before the first iteration, 1 .. T, T + 1 after the last.
     column: int

@@ -419,7 +419,7 @@ def repaired_interval(
 
 
 def gap_sensitivity(n_axes: int) -> float:
-    """Return d (2 - q), the most that one record moves the pooled count less its target under ADD_REMOVE."""
+    """Return d (2 - q), the most by which one record can change the pooled count minus its target under ADD_REMOVE."""
     return n_axes * (2.0 - GAP_QUANTILE)
 
 
