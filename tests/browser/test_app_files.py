@@ -43,7 +43,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def field(page: Page) -> Locator:
     """Return the field for a file, which is behind the data's button if there is a picture."""
-    if not page.get_by_text(re.compile("Describe your data above|choose the same file that this link")).count():
+    if not page.get_by_text(re.compile("Describe your data above|choose the file that this link")).count():
         behind(page, "data")
     return page.get_by_test_id("stFileUploader").filter(has_text="Your file")
 
@@ -140,7 +140,7 @@ def give_again(page: Page, file: Path, give: str) -> None:
     expect(page).to_have_url(re.compile(r"data=upload%3A[0-9a-f]+&"), timeout=SLOW)
     data = parse_qs(urlsplit(page.url).query)["data"]
     page.reload()
-    expect(page.get_by_text(re.compile("choose the same file that this link"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile("choose the file that this link"))).to_be_visible(timeout=SLOW)
     GIVE[give](page, file)
     # The picture has the link's columns and bounds.
     expect_picture(page, file)

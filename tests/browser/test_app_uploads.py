@@ -115,15 +115,15 @@ def test_an_upload_becomes_a_teaching_run_with_a_link(page: Page, server: Server
     digest = query["data"][0].removeprefix("upload:")
     expect(page.get_by_text(re.compile(f"not have this link.s file.*{digest}"))).to_be_visible(timeout=SLOW)
     give(page, csv(seed=1))
-    expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_role("alert").filter(has_text="the picture will be different")).to_be_visible(timeout=SLOW)
     behind(page, "data")
     page.locator("[data-testid=stFileUploader]").get_by_role("button", name=re.compile("remove|delete", re.I)).click()
-    expect(page.get_by_text(re.compile("choose the same file that this link"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile("choose the file that this link"))).to_be_visible(timeout=SLOW)
     give(page, content)
     # Columns and bounds come from the link.
     picture_of(page)
     expect(page).to_have_url(re.compile(digest))
-    expect(page.get_by_role("alert").filter(has_text="the picture will be another one")).to_have_count(0)
+    expect(page.get_by_role("alert").filter(has_text="the picture will be different")).to_have_count(0)
     assert parse_qs(urlsplit(page.url).query)["data"] == query["data"]
 
 

@@ -138,7 +138,7 @@ def test_a_senseless_message_of_the_browser_changes_nothing(open_page):
 @pytest.mark.usefixtures("known")
 def test_what_so_few_runs_cannot_refute_is_undecided(open_page):
     page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_epsilon="10", audit_runs="200")
-    assert finding(page) == "Undecided: 200 runs can show at most 2.83, and it promised 10."
+    assert finding(page) == "Undecided: 200 runs can show at most 2.83 of the promised 10."
     assert "No violation" not in page.text
 
 
@@ -214,7 +214,7 @@ def test_what_there_is_to_read_has_the_counts_and_code_that_makes_the_pictures(o
     ("query", "caption"),
     [
         ({**QUICK, "neighbors": "own", "record": "3", "audience": "public"}, ""),
-        ({"audited": "dpm", "n": "50"}, "no picture to write down"),
+        ({"audited": "dpm", "n": "50"}, "no picture to describe"),
     ],
     ids=["the public, of a real record", "without runs"],
 )

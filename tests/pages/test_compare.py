@@ -114,7 +114,7 @@ def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(ope
     assert page.compared["chosen"] == "dplloyd"
     assert page.compared["no_data"] > 1.0
     assert "Choosing ε" in told(page)
-    assert "Nobody has proved its ε" in told(page)
+    assert "No one has proved its ε" in told(page)
     again = open_page("compare", **page.link)
     assert again.compared | {"session": ""} == page.compared | {"session": ""}
     assert [each.query["name_2"] for each in (page, again, again.look("public"))] == ["**Retired**"] * 3

@@ -77,7 +77,7 @@ def test_the_threshold_moves_the_words(open_page):
 def test_the_attack_is_drawn_and_said(open_page, ready, what):
     page = open_page(FIRST, **SMALL, tab="attack", attacked=what, record="4")
     said = words_of(page)
-    wanted = {"exact": "reveal the record", "noisy": "A guess without data", "published": "on one line"}
+    wanted = {"exact": "reveal the record", "noisy": "A guess without data", "published": "down to one line"}
     assert wanted[what] in said
     names = page.names("attack")
     assert "the record" in names

@@ -62,7 +62,7 @@ def test_knobs_that_are_impossible_together_leave_the_rest_to_read(open_page):
     page = reading(open_page, "dpm", t="0.1", q="0.49")
     assert list(page.app.error)
     assert formulas(page) == []
-    assert any("no picture to write down" in each.value for each in page.app.caption)
+    assert any("no picture to describe" in each.value for each in page.app.caption)
     assert CATALOGUE["dpm"].reading.misreadings[0].said in page.text
 
 

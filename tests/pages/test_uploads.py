@@ -222,7 +222,7 @@ def test_features_are_chosen_and_fewer_start_the_axes_again(upload):
 @ON_EACH_PAGE
 def test_a_link_with_an_upload_asks_for_the_file(open_page, name):
     page = open_page(name, data="upload:abc")
-    assert "choose the same file that this link was made with" in page.said
+    assert "choose the file that this link was made with" in page.said
     assert "checked by its fingerprint abc" in page.said
     assert [title.value for title in page.app.title]
     assert page.packed() == {}
@@ -317,7 +317,7 @@ def test_an_own_background_lies_under_the_map_for_everyone_and_is_no_part_of_any
 
 def test_the_public_hears_of_gaps_without_a_count(upload):
     page = people(upload(PEOPLE.encode(), audience="public"))
-    assert "cannot be used like this" in page.said
+    assert "cannot be used in this form" in page.said
     assert page.widget("button", "Drop the incomplete rows")
     assert not page.app.dataframe
 
@@ -367,7 +367,7 @@ def test_a_links_choices_are_for_the_file_that_is_given_for_it(upload):
     page = page.give(SAME_COLUMNS)
     assert "Type both bounds" in page.said, "nobody has asked for these bounds here"
     named = upload(SAME_COLUMNS, **{**public, "data": f"upload:{hashlib.sha256(CSV).hexdigest()[:16]}"})
-    assert "the picture will be another one" in named.said
+    assert "the picture will be different" in named.said
     assert named.give(None).give(CSV).packed()["picture"], "the file that it names, after another one"
 
 
@@ -457,10 +457,10 @@ def test_a_sheet_is_picked_and_goes_with_the_link(upload):
 def test_a_bound_that_can_be_two_numbers_asks_which(upload, meant, value):
     page = typed(upload(CSV), {"income from": (0.0, 1.0)})
     page = type_in(type_in(page, "age from", "0"), "to", "3.000")
-    assert "3.000 can be two numbers. Which?" in page.captions
+    assert "3.000 can mean two numbers. Which one?" in page.captions
     assert page.packed() == {}, "nothing is taken for granted"
     page.press(meant)
-    assert "can be two" not in "".join(page.captions)
+    assert "can mean two" not in "".join(page.captions)
     assert page.source.form.bounds == ((0.0, value), (0.0, 1.0))
 
 
@@ -470,7 +470,7 @@ def test_a_typed_bound_is_repeated_as_it_was_read(upload):
         assert read in "".join(type_in(page, "age from", text).captions)
     assert "Read as" not in "".join(type_in(page, "age from", "12").captions)
     page = upload(PEOPLE.encode())
-    for text, read in (("100000", "beyond the map"), ("ten", "is not a number")):
+    for text, read in (("100000", "outside the map"), ("ten", "is not a number")):
         (caption,) = [each for each in type_in(page, "lat from", text).captions if each.startswith(text)]
         assert read in caption
 
@@ -483,7 +483,7 @@ def test_bounds_of_dates_are_dates(upload):
     page.set("multiselect", "Features", ["seen", "age"])
     page = typed(page, {"age from": (0.0, 120.0)})
     page = type_in(page, "seen from", "1/2/2024")
-    assert "1/2/2024 can be two dates. Which?" in page.captions
+    assert "1/2/2024 can mean two dates. Which one?" in page.captions
     page.press("2024-01-02")
     page = type_in(page, "to", "ten")
     assert "ten is not a date. Write it like 2024-05-31 or 31.5.2024." in page.captions

@@ -68,7 +68,7 @@ def test_the_published_release_leaves_a_line_and_a_place_on_it(start):
     guessed = np.isfinite(found.nonprivate_errors)
     assert guessed.any()
     assert np.median(found.nonprivate_errors[guessed]) < 1e-9
-    assert "on one line" in published_words(found, WORDS)
+    assert "down to one line" in published_words(found, WORDS)
 
 
 def test_another_record_is_on_no_such_line():
