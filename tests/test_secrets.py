@@ -155,7 +155,7 @@ def test_a_pickle_of_an_estimator_holds_what_follows_from_its_release(name):
     assert repr(model) == repr(again)
     if hasattr(model, "predict"):
         assert np.array_equal(again.predict(data.points), model.labels_)
-        with pytest.raises(AttributeError, match=r"pickles and copies leave them out; predict\(X\) finds them again"):
+        with pytest.raises(AttributeError, match=r"pickles and copies leave them out; predict\(X\) computes them"):
             _ = again.labels_
         assert not hasattr(copy.deepcopy(model), "labels_")
         assert np.array_equal(again.fit(data.points).labels_, model.labels_)

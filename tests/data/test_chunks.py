@@ -111,13 +111,13 @@ def test_blocks_are_the_same_from_every_source(points, file):
 
 def test_what_chunks_cannot_do_is_said(points):
     chunks = ArrayChunks(points[:200])
-    with pytest.raises(ValueError, match="not held"):
+    with pytest.raises(ValueError, match=r"start must not be 'records' .*not kept"):
         fitted("dplloyd", chunks, start="records")
-    with pytest.raises(ValueError, match=r"start was 'records', .* not held\. Start from 'packing', or give"):
+    with pytest.raises(ValueError, match=r"start must not be 'records' .* not kept\. Start from 'packing', or give"):
         fitted("convergent_kmeans", chunks, start="records")
-    with pytest.raises(ValueError, match=r"mode was 'published', .* not held\. Use 'repaired', or load"):
+    with pytest.raises(ValueError, match=r"mode must be 'repaired' .*'published' .*not kept\. Use 'repaired', or load"):
         fitted("convergent_kmeans", chunks, mode="published")
-    with pytest.raises(ValueError, match="not held"):
+    with pytest.raises(ValueError, match=r"method must be 'nna' .*'nas' .*not kept"):
         fitted("nna", chunks, method="nas")
     with pytest.raises(ValueError, match="need 'dpmog_hard'"):
         methods.morse.fit(chunks, BOX, methods.morse.Params(base="dpcube"), rng=np.random.default_rng(0))

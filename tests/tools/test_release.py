@@ -366,7 +366,7 @@ def test_a_column_that_is_called_as_ours_keeps_its_name_and_bounds_from_records_
     table = table_of(CATALOGUE["dpm"], PARAMS, made, points, None)
     names = [each.name for each in table.columns]
     assert names == ["center (released)", "center", "noisy count", "noisy count (released)"]
-    with pytest.raises(ValueError, match="Type public bounds"):
+    with pytest.raises(ValueError, match="Enter public bounds"):
         table_of(CATALOGUE["dpm"], PARAMS, made, replace(points, bounds_from_data=True), None)
 
 

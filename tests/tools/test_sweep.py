@@ -187,7 +187,7 @@ def test_own_records_are_a_frame_a_file_or_a_dataset(tmp_path):
         ({"data": [load("iris"), load("blobs", n=9)]}, "Two data sets of the grid had the name 'data'"),
         ({"data": [{"records": load("iris"), "name": 3}]}, "a word, got the name 3"),
         ({"data": [{"records": load("iris"), "overlap": 1}]}, "takes name, n, k, targets, records"),
-        ({"data": [{"records": load("iris"), "bounds": ((0,), (1,))}]}, "beside a Dataset"),
+        ({"data": [{"records": load("iris"), "bounds": ((0,), (1,))}]}, "given with a Dataset"),
         ({"data": [{"records": np.ones((5, 2))}]}, "bounds were not given"),
         ({"methods": ["kmeans"]}, "one of convergent_kmeans, .*got 'kmeans'"),
         ({"methods": ["source_target"]}, "the data set blobs has none. Add"),

@@ -120,7 +120,7 @@ def test_no_file_is_left_records_are_cut_and_published_is_refused(tmp_path, monk
     assert os.listdir(tmp_path) == []
     if os.name == "posix":
         assert seen == [], "not even a name while it is used"
-    with pytest.raises(ValueError, match=r"calibration was 'published'.*not held"):
+    with pytest.raises(ValueError, match=r"calibration must be 'repaired'.*'published'.*not kept"):
         dpm.fit(
             Cut(points, 3), Box.cube(0.0, 1.0, 2), dpm.Params(calibration="published"), rng=np.random.default_rng(0)
         )
