@@ -84,13 +84,13 @@ def test_two_tabs_say_which_has_the_records_share_releases_and_a_reload_says_wha
     expect(page.get_by_text(beginning(tabs.RESTARTED))).to_have_count(0)
     expect(page).to_have_url(re.compile(re.escape("data_bounds=0.0%3A90.0%2C0.0%3A100.0")), timeout=SLOW)
     behind_data(page, page.get_by_text("1 release of these records"))
-    expect(page.locator(".dpviz-stage").get_by_text("A teaching run, no release")).to_be_visible()
+    expect(page.locator(".dpviz-stage").get_by_text("A teaching run, not a release")).to_be_visible()
 
 
 def release(page: Page, content: bytes) -> None:
     """Release what the page shows and save it; the tab keeps nothing exact from it."""
     stage = page.locator(".dpviz-stage")
-    expect(stage.get_by_text("A teaching run, no release")).to_be_visible()
+    expect(stage.get_by_text("A teaching run, not a release")).to_be_visible()
     behind_data(page, page.get_by_text(NOTHING))
     # The form covers the page.
     page.keyboard.press("Escape")
