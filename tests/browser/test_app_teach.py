@@ -11,10 +11,11 @@ from playwright.sync_api import Page, expect
 
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page.plans import FILE, SAVE, chapter_still
-from dpviz.ui.home import THUMBNAILS, still
+from dpviz.ui.home import THUMBNAILS
+from dpviz.ui.home import still as thumbnail_still
 from tests.browser.servers import Server
 from tests.browser.test_app import APP
-from tests.browser.waiting import MANY_FRAMES, SLOW, settled
+from tests.browser.waiting import MANY_FRAMES, SLOW, settled, still
 
 pytestmark = pytest.mark.still
 
@@ -30,7 +31,7 @@ def test_all_stills_are_saved_as_one_zip(page: Page, server: Server, tmp_path: P
     with ZipFile(tmp_path / FILE) as zipped:
         assert zipped.testzip() is None
         stills = {f"chapter_{at:02}_{name}": chapter_still(name) for at, name in enumerate(CHAPTERS, start=1)}
-        stills |= {f"method_{name}": still(name) for name in THUMBNAILS}
+        stills |= {f"method_{name}": thumbnail_still(name) for name in THUMBNAILS}
         assert zipped.namelist() == [f"{name}.{kind}" for name in stills for kind in ("svg", "png")]
         for name, text in stills.items():
             drawing = zipped.read(f"{name}.svg")

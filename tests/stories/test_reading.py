@@ -161,4 +161,6 @@ def test_source_target_gaps_are_the_committed_ones():
     }
     assert closed["NAS"] <= 0.05
     assert 0.4 < closed["NNA"] < 0.6
-    assert "closes none of the gap to the result without privacy, and NNA closes about half" in why("source_target", "NAS averages")
+    assert "closes none of the gap to the result without privacy, and NNA closes about half" in why(
+        "source_target", "NAS averages"
+    )
