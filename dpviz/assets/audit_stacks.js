@@ -146,16 +146,18 @@ export class Stacks {
   }
 
   /** Paint the line up to which right words are allowed. @param {CanvasRenderingContext2D} context @param {Dot} first The lowest dot above it @param {number} mark @param {number} middle */
-  paintLimit(context, { y, radius }, mark, middle) {
+  paintLimit(context, { x, y, radius }, mark, middle) {
     const { inks, box: { left, width } } = this;
-    const line = y + Math.sign(middle - y) * radius * 1.2;
+    const [down, step] = [Math.sign(middle - y) * radius * 1.2, Math.max(mark, x - 1.2 * radius)];
     context.globalAlpha = 1;
     context.strokeStyle = inks.ink;
     context.lineWidth = 1.6;
     context.setLineDash([6, 3]);
     context.beginPath();
-    context.moveTo(mark, line);
-    context.lineTo(left + width - 1, line);
+    context.moveTo(mark, y - down);
+    context.lineTo(step, y - down); // over the allowed dots of the same row
+    context.lineTo(step, y + down);
+    context.lineTo(left + width - 1, y + down);
     context.stroke();
     context.setLineDash([]);
   }

@@ -193,7 +193,7 @@ class AuditStage {
     setText(this.leak.value, step ? step.leak_text : "–");
     this.leak.box.className = step?.tone ?? "open";
     this.verdict.className = last?.tone ?? "";
-    setText(this.verdict, result?.verdict ?? "");
+    setText(this.verdict, isLast ? result?.verdict ?? "" : ""); // not before the evidence
     setText(this.words, result && !isLast ? "Still counting." : result?.words ?? "");
     this.whyButton.hidden = this.play.hidden = this.line.hidden = !result;
     const [all, so] = [last, step].map((each) => (each ? 2 * each.n : 0));
