@@ -426,11 +426,8 @@ def finding_of(audited: Audited, who: str = IT) -> str:
         return f"Undecided: {runs} can show at most {ceiled(most)} of the promised {promised}."
     if _is_doubtful(audited):
         return f"Undecided: the promise is {promised}, and these runs point to {least}."
-    measured = estimate(audited)
-    if 0.0 < measured <= limit:
-        return f"Kept so far: the leak is estimated at {measured:.2g} of {promised} promised."
-    if bound.epsilon_lower > 0.0 and least != "0":
-        return _named(who, f"promised {promised}; this attack shows at least {least}.")
+    if least != "0":
+        return f"Kept so far: these runs show at least {least} of the promised {promised}."
     return _named(who, f"promised {promised}; this attack cannot surely tell the worlds apart.")
 
 
@@ -468,18 +465,6 @@ def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
     if audited.is_violated:
         return verdict, "One attack is enough to break a promise."
     return verdict, "More runs might settle it." if tone_of(audited) == "open" else KEPT
-
-
-def estimate(audited: Audited) -> float:
-    """Return the epsilon estimated from the counts of the strongest event (not a bound); inf if it never errs."""
-    bound = audited.bound
-    if not bound.events:
-        return 0.0
-    event, n = bound.events[0], bound.n_estimating
-    rate, other = event.hits / n - audited.limit.delta, event.other_hits / n
-    if rate <= 0.0:
-        return 0.0
-    return math.log(rate / other) if other else math.inf
 
 
 def _is_doubtful(audited: Audited) -> bool:
