@@ -414,7 +414,9 @@ def _key(layer: Layer, theme: Theme) -> str:
         return f'<g fill="{color}" fill-opacity="0.6">{dots}</g>'
     if layer.kind is Kind.CIRCLES:
         return f'<circle r="7" {line}/>'
-    if layer.kind in (Kind.HEAT, Kind.GRID, Kind.BANDS, Kind.BARS, Kind.LIGHT):
+    if layer.kind is Kind.LIGHT:
+        return f'<circle r="8" fill="{theme.unlit}"/><circle r="5" fill="{theme.lit}"/>'
+    if layer.kind in (Kind.HEAT, Kind.GRID, Kind.BANDS, Kind.BARS):
         return f'<rect x="-7" y="-6" width="14" height="12" fill="{color}" fill-opacity="0.4"/>'
     return f'<path d="{"M0 -8V8" if layer.kind is Kind.CURSOR else "M-8 0H8"}" {line}/>'
 

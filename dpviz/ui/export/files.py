@@ -65,11 +65,16 @@ def named(screen: OnScreen, page: str, epsilon: float | None = None) -> str:
 
     The ε is the one on screen, unless the file is about a different ε.
     """
-    link = dict(screen.pairs)
     parts = [page, dict(screen.source.link).get("data", "").partition(":")[0]]
-    budget = next((link[name] for name in BUDGETS if name in link), "") if epsilon is None else epsilon
-    parts += [f"epsilon-{float(budget):g}"] if budget else []
+    budget = epsilon_of(screen) if epsilon is None else epsilon
+    parts += [f"epsilon-{budget:g}"] if budget else []
     return "_".join(["dpviz", *(re.sub(r"[^a-z0-9_.-]+", "-", part.lower()) for part in parts if part)])
+
+
+def epsilon_of(screen: OnScreen) -> float | None:
+    """Return the ε on screen; None for a page or a budget without ε."""
+    link = dict(screen.pairs)
+    return next((float(link[name]) for name in BUDGETS if name in link), None)
 
 
 @immutable
@@ -135,7 +140,9 @@ class _Picture:
         stop = scene.frames[self.frame]
         words = screen.runs[0][1].stage_words()[1]
         title, data = screen.runs[0][0].algorithm.title, screen.source.dataset
-        notes = (quotable(screen), f"Picture: dpviz, {title}. Data: {data.title}.")
+        epsilon = epsilon_of(screen)
+        at = "" if epsilon is None else f" at ε = {epsilon:g}"
+        notes = (quotable(screen), f"Picture: dpviz, {title}{at}. Data: {data.title}.")
         scene = replace(scene, caption=stop.detail or scene.caption)
         return printed(
             scene, f"{ARTICLE_PX}px", ARTICLE_PX, frame=self.frame, notes=notes, legend=True, headline=words.finding
@@ -286,8 +293,8 @@ FORMATS: dict[str, tuple[str, str, str, Callable[[_Picture], str]]] = {
     "html": ("html", "text/html", "Picture to keep, with its slider (HTML page)", _Picture.html),
     "png": ("png", "image/png", "PNG image", _Picture.svg),
     "svg": ("svg", "image/svg+xml", "SVG drawing", _Picture.svg),
-    "article": ("png", "image/png", "Picture for an article (PNG)", _Picture.article),
-    "article-svg": ("svg", "image/svg+xml", "Picture for an article (SVG)", _Picture.article),
+    "article": ("png", "image/png", "Public picture for an article (PNG)", _Picture.article),
+    "article-svg": ("svg", "image/svg+xml", "Public picture for an article (SVG)", _Picture.article),
     "csv": ("csv", "text/csv", "CSV of what is drawn", _Picture.csv),
     "json": ("json", "application/json", "JSON settings, to import again", _Picture.settings),
     "py": ("py", "text/x-python", "Python script", _Picture.script),
