@@ -130,7 +130,7 @@ def guarantee_in_a_sentence(
     if proved.per_distance:
         return (
             "proved",
-            f"Proved. A sent point is at most {factor} likelier from you than from {apart} away{more}.",
+            f"Proved. A sent point is at most {factor} as likely to come from you as from {apart} away{more}.",
         )
     change = (
         f"Replacing one {who}'s record" if proved.adjacency is Adjacency.REPLACE else f"Adding or removing one {who}"

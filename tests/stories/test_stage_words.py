@@ -249,7 +249,7 @@ def test_a_level_per_distance_names_two_places():
     verdict, sentence = said(level, level, distance=(500.0, "500 m"))
     assert (verdict, sentence) == (
         "proved",
-        "Proved. A sent point is at most 2.8 times likelier from you than from 500 m away.",
+        "Proved. A sent point is at most 2.8 times as likely to come from you as from 500 m away.",
     )
     assert odds_measure(level, 500.0).value == pytest.approx(attacker_odds(1.0))
     assert doubt_left(level, 500.0) is Doubt.ROOM

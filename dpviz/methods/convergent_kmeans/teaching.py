@@ -112,7 +112,7 @@ CHAPTER = RunChapter(
         more_rounds,
         f"Worse: in a typical run, people are much farther from their center, at **{{measured}}** times the cost "
         f"without noise, compared with {{few}} for {FEW} rounds. Each of {MANY} rounds gets a {MANY}th of ε, so every "
-        f"look at people is {MANY // FEW} times as noisy.",
+        f"look at the data is {MANY // FEW} times as noisy.",
     ),
     ROUNDS,
     records,
@@ -124,7 +124,7 @@ CHAPTER = RunChapter(
         "released center": "Published center",
     },
     112,
-    "Every look at people costs ε, and the costs add up: more rounds share the same ε, so each has more noise.",
+    "Every look at the data costs ε, and the costs add up: more rounds share the same ε, so each has more noise.",
     str(MANY),
     lambda _: {
         "data": "blobs",

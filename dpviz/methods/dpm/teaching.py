@@ -71,14 +71,15 @@ CHAPTER = RunChapter(
         CLUSTERS,
         lambda: count_clusters(1.0),
         "Usually **{measured}**; in {runs} runs it was {range}. A cut needs a gap that stands out from the noise: "
-        "with little ε, DPM usually stops early, but noise may also look like a gap and cut a group in two.",
+        "at a small ε, DPM usually stops early, but noise may also look like a gap and cut a group in two.",
     ),
     EPSILON,
     records,
     lambda epsilon: {"epsilon": float(epsilon)},
     {"public bounds": "Public limits", "person": "A person", "cut": "Cut", "released average": "Published average"},
     112,
-    "A method can find the number of clusters by itself, by cutting through empty space; too little ε stops it early.",
+    "A method can find the number of clusters by itself, by cutting through empty space; "
+    "if ε is too small, it stops early.",
     1.0,
     lambda epsilon: {"data": "blobs", "n": str(N), "epsilon": str(float(epsilon)), "noise_seed": "112"},
 )

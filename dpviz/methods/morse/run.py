@@ -262,7 +262,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return self._publics_finding()
         hills, many, known = things(peaks, "hill"), self.crowds, len(np.unique(self.classes))
         if k != known:
-            return f"{hills} {'chain into' if peaks > k else 'are'} {many}, but {in_words(known)} are known"
+            return f"{hills} {'link up into' if peaks > k else 'are'} {many}, but {in_words(known)} are known"
         if doubt is Doubt.GONE:
             if ari >= EXACT:
                 return doubt.ends(f"the {many} are right")
@@ -272,7 +272,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         if doubt is Doubt.UNPROVED:
             wrong = "partly mixed up" if ari >= MIXED else "torn apart"
             return doubt.ends(f"{hills} make {many}, {'almost right' if ari >= ALMOST else wrong}")
-        make = f"{hills} chain into {many}" if peaks > k else f"{hills} are {many}"
+        make = f"{hills} link up into {many}" if peaks > k else f"{hills} are {many}"
         if ari >= EXACT:
             return f"{make}, exactly right"
         if ari >= ALMOST:
@@ -280,7 +280,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         crowd, some = many.split()[-1], self.words.nouns.record[1].split()[0]
         wrong = f"some {some} join the wrong {crowd[:-1]}" if ari >= MIXED else f"the {crowd} are torn apart"
         if self.is_drowned:
-            return f"noise drowns most hills, and {wrong}"
+            return f"noise drowns out most hills, and {wrong}"
         return f"{make}, but {wrong}" if ari >= MIXED else f"{hills} chain the wrong way, and {wrong}"
 
     @property
@@ -296,8 +296,8 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             stand = "is" if peaks == 1 else "are"
             return f"only {hills} {stand} left, too few for {things(asked, 'cluster')}"
         if self.is_drowned and doubt not in (Doubt.GONE, Doubt.UNPROVED):
-            return f"noise drowns most hills: {in_words(peaks)} {'is' if peaks == 1 else 'are'} left, in {clusters}"
-        one, more = ("chains into", "chain into") if peaks > k else ("is", "are")
+            return f"noise drowns out most hills: {in_words(peaks)} {'is' if peaks == 1 else 'are'} left, in {clusters}"
+        one, more = ("links up into", "link up into") if peaks > k else ("is", "are")
         return doubt.ends(f"{hills} {one if peaks == 1 else more} {clusters}")
 
     @property

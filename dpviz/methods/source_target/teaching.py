@@ -97,8 +97,8 @@ CHAPTER = RunChapter(
         "Now ε is 1. How much farther do people walk than if the homes were known, in percent?",
         FARTHER,
         lambda: private(1.0),
-        "Typically **{measured} %** farther, in {runs} runs. Rough places are enough here: it only matters which "
-        "neighborhoods have help already, not who lives where.",
+        "Typically **{measured} %** farther, in {runs} runs. Approximate locations are enough here: it only matters "
+        "which neighborhoods have help already, not who lives where.",
     ),
     EPSILON,
     helpers,

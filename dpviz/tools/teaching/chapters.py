@@ -147,7 +147,7 @@ def attack_coin(epsilon: float) -> Answer:
 
 
 def yes_of_100(epsilon: float) -> tuple[int, int]:
-    """Return the number of "yes" among 100 people whose truth is yes, and among 100 whose truth is no."""
+    """Return the number of "yes" among 100 people whose true answer is yes, and among 100 whose true answer is no."""
     honest = int(limit(attacker_odds(epsilon)))
     return honest, 100 - honest
 
@@ -167,7 +167,8 @@ def coin_picture(epsilon: float, *, answered: bool) -> Scene:
     )
     return still(
         f"What {2 * SIDE**2} people say" if answered else f"{2 * SIDE**2} people",
-        f"Two squares of {SIDE**2} people each: those whose truth is yes, and those whose truth is no.{counts}",
+        f"Two squares of {SIDE**2} people each: those whose true answer is yes, and those whose true answer is no."
+        f"{counts}",
         Axis("", view=(0.0, 2.0), names=HALVES),
         Axis("", ticks=False),
         *(answers if answered else (marks("A person", SECRET, np.concatenate(squares), size=11.0),)),
@@ -187,21 +188,22 @@ COIN = Chapter(
     "coin",
     "A coin that lies for you",
     "You are asked an embarrassing yes-or-no question. You toss a coin that nobody sees. Heads: tell the truth. "
-    f"Tails: toss again, and say yes for heads, no for tails. Here are {SIDE**2} people whose truth is yes, and "
-    f"{SIDE**2} whose truth is no.",
+    f"Tails: toss again, and say yes for heads, no for tails. Here are {SIDE**2} people whose true answer is yes, and "
+    f"{SIDE**2} whose true answer is no.",
     Question(
-        "Someone says yes, and you believe it. How often are you right, in 100?",
+        "Someone says yes, and you believe it. How many times out of 100 are you right?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         lambda: attack_coin(TWO_TOSSES),
         "**{measured}** times in 100, in random runs; a blind guess is right 50 times. The more often the coin tells "
-        f"the truth, the larger its **ε** (“epsilon”): at ε = ln 3, about {TWO_TOSSES:.2g}, an *attacker*, who "
-        "guesses your truth, is right at most {limit} times.",
+        f"the truth, the larger its **ε** (“epsilon”): at ε = ln 3, about {TWO_TOSSES:.2g}, an *attacker* who "
+        "guesses your true answer is right at most {limit} times.",
     ),
     LEANING,
     coin_picture,
     coin_words,
-    "ε limits how often anyone who sees the result can be right about me, in 100. Instead of a coin flip's 50, that "
-    f"is at most {', '.join(f'{limit(attacker_odds(each))} at ε = {each:g}' for each in (0.1, 1.0, 2.0, 4.0))}.",
+    "ε limits how many times out of 100 anyone who sees the result can be right about me. A coin flip is right 50 "
+    f"times; the limit is "
+    f"{', '.join(f'{limit(attacker_odds(each))} at ε = {each:g}' for each in (0.1, 1.0, 2.0, 4.0))}.",
 )
 
 # Chapter 3: one noisy average. More people make it more accurate; the promise to each of them stays.
@@ -374,7 +376,7 @@ def audit_picture(share: str, *, answered: bool) -> Scene:
         layers.append(Layer.from_arrays(name, Kind.BANDS, CLUSTERS, steps[None, None], fill=0.45, hue=hue))
     return still(
         "What is published, in two worlds",
-        f"Bars of how often each count is published in {N_RUNS:,} runs with you and without you.",
+        f"Bars showing how often each count is published in {N_RUNS:,} runs with you and without you.",
         Axis("published count", "people", (BARS_LOW, BARS_HIGH), (0.0, 1.0)),
         Axis("runs", "in 100", (0.0, 1.1 * highest), (0.0, 1.0)),
         *layers,
@@ -397,7 +399,7 @@ AUDIT = Chapter(
     "audit",
     "A promise, measured",
     f"A method publishes a count of {N_COUNTED} people with noise, and claims ε = {CLAIMED:g}. An audit runs it "
-    f"{N_RUNS:,} times with you and as often without you. The easier it is to tell the two cases apart, the weaker "
+    f"{N_RUNS:,} times with you and 20,000 times without you. The easier it is to tell the two cases apart, the weaker "
     "the protection.",
     Question(
         "Suppose the method forgot half of its noise. What do the runs show?",
@@ -483,7 +485,7 @@ DECIDE = Chapter(
     f"A clinic of {CLINIC} people and a town of {TOWN:,} each publish their average age with noise. Both want it to "
     "be off by about half a year at most: the green line. More ε means more accuracy and less privacy.",
     Question(
-        "At the ε where the clinic's line meets the green one, how often can an attacker be right, in 100?",
+        "At the ε where the clinic's line meets the green one, how many times out of 100 can an attacker be right?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         decide_answer,
         "At most **{measured}**, at ε = {epsilon}; for the town it is {town}, at ε = {small}. A large crowd can have "
@@ -602,8 +604,8 @@ K_MEANS = Chapter(
         "After how many rounds does nobody switch groups?",
         ranges("1", "2 or 3", "4 to 10", "More", at=(1.5, 3.5, 10.5)),
         clusters_answer,
-        "After **{measured}**: {steps} steps. Every center ends as the average of its people, and an average, as you "
-        "have seen, can give a person away.",
+        "After **{measured}**: {steps} steps. Every center ends up as the average of its people, and an average, as "
+        "you have seen, can give a person away.",
     ),
     STEP,
     clusters_picture,
@@ -664,7 +666,7 @@ LEAK = Chapter(
     f"The {N_GROUPS} centers of the same {N} people are published exactly (blue), with the number of people in each "
     "cluster. An attacker knows everyone except one person: the square.",
     Question(
-        "How closely do the centers reveal the missing person?",
+        "How precisely do the centers reveal the missing person's place?",
         ranges("Not at all", "Only the right group", "The exact place", at=(0.5, 6.0)),
         leak_answer,
         "The exact place, whoever is missing, to at least **{measured}**. Each center times its number of people, "
