@@ -104,8 +104,6 @@ def replace_often(page: Page, files: dict[str, Path], times: int) -> None:
         expect_picture(page, file)
 
 
-# Long runs only: the walk takes more than two minutes.
-@pytest.mark.slow
 def test_a_file_is_replaced_under_its_picture_forgotten_when_it_is_taken_away_and_asked_for_by_its_link(
     page: Page, server: Server, files: dict[str, Path]
 ) -> None:

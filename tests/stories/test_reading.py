@@ -118,7 +118,7 @@ def mean_step(epsilon, n=120):
 
 
 def test_kmeans_steps_hardly_shorten_with_epsilon():
-    numbers = re.search(r"from ([\d.]+) to ([\d.]+) of the way", why("convergent_kmeans", "Moving ε")).groups()
+    numbers = re.search(r"from ([\d.]+) to ([\d.]+) of the distance", why("convergent_kmeans", "Moving ε")).groups()
     assert [f"{mean_step(epsilon):.2f}" for epsilon in (0.05, 5.0)] == list(numbers)
 
 

@@ -189,14 +189,14 @@ COIN = Chapter(
     "A coin that lies for you",
     "You are asked an embarrassing yes-or-no question. You toss a coin that nobody sees. Heads: tell the truth. "
     f"Tails: toss again, and say yes for heads, no for tails. Here are {SIDE**2} people whose true answer is yes, and "
-    f"{SIDE**2} whose true answer is no.",
+    f"{SIDE**2} with no.",
     Question(
         "Someone says yes, and you believe it. How many times out of 100 are you right?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         lambda: attack_coin(TWO_TOSSES),
         "**{measured}** times in 100, in random runs; a blind guess is right 50 times. The more often the coin tells "
         f"the truth, the larger its **ε** (“epsilon”): at ε = ln 3, about {TWO_TOSSES:.2g}, an *attacker* who "
-        "guesses your true answer is right at most {limit} times.",
+        "guesses your answer is right at most {limit} times.",
     ),
     LEANING,
     coin_picture,
