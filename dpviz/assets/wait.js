@@ -26,7 +26,7 @@ const isBusy = () => performance.now() - left < LEAVING_MS || isPageBusy();
 /** Whether the stage has its place: until then what stands far below it is in sight. */
 const isStaged = () => {
   const stage = document.querySelector(".st-key-dpviz-stage");
-  return !(stage instanceof HTMLElement) || stage.offsetHeight > innerHeight / 2;
+  return !(stage instanceof HTMLElement) || stage.offsetHeight > Math.min(innerHeight / 2, 300);
 };
 
 /**
