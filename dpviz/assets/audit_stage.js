@@ -102,7 +102,6 @@ class AuditStage {
     watchColors(this.root, () => this.paintSoon(), signal);
     window.addEventListener("scroll", () => this.stacks.tellBox(), { capture: true, passive: true, signal });
     window.addEventListener("beforeprint", () => this.paint(), { signal });
-    document.fonts?.ready.then(layOut);
   }
 
   update(/** @type {Given<AuditData>} */ given) {
@@ -294,6 +293,7 @@ class AuditStage {
     }
     this.root.style.setProperty("--box", `${this.width}px`);
     this.show();
+    if (!this.stacks.canvas.style.width) this.paint(); // the first frame has the picture's size
   }
 
   // -- Picture --

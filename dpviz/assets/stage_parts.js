@@ -14,12 +14,13 @@ export function scrollerOf(element) {
 /** Return the top of an element, CSS pixels, as if nothing were scrolled. @param {Element} element */
 export const topOf = (element, scroller = scrollerOf(element)) => element.getBoundingClientRect().top + (scroller?.scrollTop ?? scrollY);
 
-/** Lay out whenever the window or one of some elements has another size. @param {Element[]} elements @param {() => void} layOut @param {AbortSignal} signal */
+/** Lay out whenever the window or one of some elements has another size, or fonts arrived. @param {Element[]} elements @param {() => void} layOut @param {AbortSignal} signal */
 export function watchSizes(elements, layOut, signal) {
   const observer = new ResizeObserver(layOut);
   for (const each of elements) observer.observe(each);
   signal.addEventListener("abort", () => observer.disconnect());
   window.addEventListener("resize", layOut, { signal });
+  document.fonts?.addEventListener("loadingdone", layOut, { signal });
 }
 
 /** Draw anew whenever the reader's colors, or the page's around a component, are others. The page changes its colors after

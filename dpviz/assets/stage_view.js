@@ -70,7 +70,6 @@ export class Stage {
     this.root.addEventListener("dpviz:band", ({ detail }) => this.instrument?.setBand(detail.index, detail.values));
     this.bar.addEventListener("keydown", (event) => this.lead?.hands.onKey(event)); // k and Escape, as on the picture
     watchSizes([this.root], () => this.layOut(), this.stopped.signal);
-    document.fonts?.ready.then(() => this.layOut());
   }
 
   /** The picture that is stepped, and whose words stand beside it. */
