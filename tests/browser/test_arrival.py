@@ -17,7 +17,13 @@ new PerformanceObserver((list) => window.shifts.push(...list.getEntries().filter
   .map(({ value }) => value))).observe({ type: "layout-shift", buffered: true });"""
 HIDDEN = """() => [...document.querySelectorAll("[data-testid=stMain] [data-testid=stElementContainer]")]
   .filter((element) => getComputedStyle(element).visibility !== "visible").length"""
-VISITS = [("", 1366, 768), ("source_target", 1366, 768), ("compare", 390, 844), ("nd_laplace", 390, 844), ("audit", 390, 844)]
+VISITS = [
+    ("", 1366, 768),
+    ("source_target", 1366, 768),
+    ("compare", 390, 844),
+    ("nd_laplace", 390, 844),
+    ("audit", 390, 844),
+]
 
 
 @pytest.mark.parametrize(("path", "width", "height"), VISITS)
