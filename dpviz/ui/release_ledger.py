@@ -94,6 +94,8 @@ class _Session:
     heard: bool = False
     # True if the browser kept a release that cannot be read.
     unread: bool = False
+    # List behind the line that the last whole run has drawn.
+    drawn: ReleaseLedger = field(default_factory=ReleaseLedger)
 
     def is_own(self, source: Source, entry: ReleaseEntry) -> bool:
         """Return True if this session released the entry about these very records."""
@@ -166,6 +168,7 @@ def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
     if not source.own:
         return
     session = _session()
+    session.drawn = session.ledger
     ledger, others = session.split(source)
     with place:
         dropped = sorted(session.forgotten)
@@ -186,6 +189,15 @@ def draw_ledger(source: Source, place: DeltaGenerator, *, public: bool) -> None:
                 st.button("Also count them here", on_click=_ask_again, args=(source,))
         if not (ledger.entries or others.entries or session.forgotten or session.unread):
             st.caption(NOTHING if session.heard else UNHEARD)
+
+
+def catch_up(source: Source) -> None:
+    """Run the whole page again if its line about releases, outside the caller's fragment, lacks a release.
+
+    A click can end the run that was to draw the line again.
+    """
+    if source.own and _session().drawn != _session().ledger:
+        state.run_again()
 
 
 def _ask(source: Source, session: _Session) -> None:

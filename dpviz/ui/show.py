@@ -92,6 +92,7 @@ class Screen:
         Returns the reader's actions on the picture, or None if the picture could not be drawn.
         """
         frame, view = self.frame, self.view
+        release_ledger.catch_up(frame.source)
         drawing.follow(drawn=frame.source.drawn)
         picture = self._picture(((request, run),))
         done = None

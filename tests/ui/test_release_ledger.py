@@ -4,12 +4,15 @@ import itertools
 import json
 import math
 from contextlib import suppress
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dpviz.core import Adjacency
 from dpviz.methods import CATALOGUE
+from dpviz.tools.compare.page import tabs
 from dpviz.tools.release import ReleaseLedger, write_release_ledger
 from dpviz.ui import release_ledger, runs, state
 from dpviz.ui.export import settings
@@ -193,24 +196,52 @@ class Session(dict):
         return super().setdefault(key, default)
 
 
-def test_a_click_at_any_moment_of_a_release_leaves_none_uncounted(monkeypatch):
+@pytest.mark.parametrize("kind", ["method", "private curve"])
+def test_a_click_at_any_moment_of_a_release_leaves_none_uncounted(drawn, monkeypatch, kind):
     method = CATALOGUE["convergent_kmeans"]
     request = RunRequest(method, method.run, method.Params(n_clusters=2))
-    released = 0
+    again = []
+    monkeypatch.setattr(state, "run_again", lambda: again.append(1))
+    is_released = False
     for looks in itertools.count():
         monkeypatch.setattr(release_ledger.st, "session_state", session := Session())
+        curves = []
+        draw(drawn, HERE)
         session.left = looks
         with suppress(Interrupt):
-            release_ledger._release(HERE, request)
-            released += 1
+            if kind == "method":
+                release_ledger._release(HERE, request)
+            else:
+                tabs.draw_curve(HERE, 0.1, "add_remove", np.random.default_rng(0), curves)
+            is_released = True
         session.left = math.inf
         ids = {each.id for each in release_ledger.get_ledger(HERE).entries}
+        shown = session.get(runs._OWN_RELEASES, {}) if kind == "method" else curves
+        assert len(shown) == len(ids) == is_released
         files = release_ledger._files().get(HERE.people, {}).values()
-        assert len(session.get(runs._OWN_RELEASES, {})) == len(ids) == released
-        assert {each.entry.id for each in files} == ids
-        if released:
+        assert kind != "method" or {each.entry.id for each in files} == ids
+        # The click can also end the run that draws the line above the release again.
+        for outdated in (is_released, False):
+            release_ledger.catch_up(HERE)
+            assert len(again) == outdated
+            again.clear()
+            draw(drawn, HERE)
+        if is_released:
             break
-    assert looks > 3
+    assert looks > 2
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("from_data", [False, True])
+def test_a_private_curve_is_entered_with_its_person_and_bounds(rows, from_data):
+    here = source(uploaded=True, bounds_from_data=from_data)
+    here = replace(here, dataset=replace(here.dataset, rows_per_person=rows))
+    tabs.draw_curve(here, 0.5, "add_remove", np.random.default_rng(0), [])
+    # The next file states no rows of a person, but the curve was paid for by all rows of one person.
+    (made,) = release_ledger.get_ledger(OTHER).entries
+    assert (made.rows, made.epsilon) == (rows, 0.5 * rows)
+    assert (made.proved is None) == from_data
+    assert from_data or made.proved.epsilon == 0.5 * rows
 
 
 def written(releases):

@@ -483,15 +483,15 @@ def curve_scene(release: CurveRelease, k: int) -> Scene:
     )
 
 
-def list_curve_spending(curves: Sequence[KCurve], adjacency: Adjacency) -> list[dict[str, str]]:
-    """Return the spending of every private curve, one line per mechanism, and the sum."""
+def list_curve_spending(curves: Sequence[KCurve], adjacency: Adjacency, rows: int) -> list[dict[str, str]]:
+    """Return a person's spending of every private curve, one line per mechanism, and the sum; a person has `rows`."""
     lines = [
-        {"Curve": str(i), "Spent on": words_of(leaf), "ε": ceiled(spent_epsilon((leaf,), adjacency))}
+        {"Curve": str(i), "Spent on": words_of(leaf), "ε": ceiled(rows * spent_epsilon((leaf,), adjacency))}
         for i, curve in enumerate(curves, start=1)
         for event in curve.events
         for leaf in leaves(event)
     ]
-    total = spent_epsilon([event for curve in curves for event in curve.events], adjacency)
+    total = rows * spent_epsilon([event for curve in curves for event in curve.events], adjacency)
     return [*lines, {"Curve": "all", "Spent on": "Choosing k", "ε": ceiled(total)}]
 
 

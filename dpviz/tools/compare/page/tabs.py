@@ -3,13 +3,15 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from dpviz.accounting import spent_epsilon
 from dpviz.baselines.k_curve import KCurve, private_curve
 from dpviz.core import Adjacency, Knob, immutable
 from dpviz.mechanisms import FROM_DATA, TEACHING, SecretGenerator, public_rng
-from dpviz.stories.panel import ceiled, number
+from dpviz.runs import honest
+from dpviz.stories.panel import ceiled
 from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare.frontier import (
     MECHANISM,
@@ -185,6 +187,25 @@ def ask_k(source: Source, k: int) -> None:
     st.button(f"I know that k is {k}", on_click=state.remember, args=(groups.KNOWN, k))
 
 
+def draw_curve(source: Source, price: float, adjacency: str, rng: np.random.Generator, curves: list[_Curve]) -> None:
+    """Draw one private curve and append it to `curves`; enter a curve of own records into the ledger first."""
+    data = source.dataset
+    curve = private_curve(data.points, data.box, price, adjacency, rng=rng)
+    if source.own:
+        entry = ReleaseEntry.from_guarantee(
+            honest(curve.guarantee, data, secret=True),
+            curve.events,
+            what="private curve of cost against k",
+            method="k_curve",
+            title="Private curve for k",
+            day=release_ledger.today(),
+            origin="private curve for k",
+        )
+        release_ledger.add_entry(source, entry)
+    # A click ends this run at its next look into the session, and there is none between the entry and this line.
+    curves.append(_Curve(source.key, adjacency, curve))
+
+
 def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     """Draw the private curve of cost against k, its spending, and the button that uses its k."""
     source = frame.source
@@ -193,26 +214,16 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     curves = by_people.setdefault(source.people, [])
     st.caption(MECHANISM)
     price = float(controls.control(PRICE))
+    rows = max(source.dataset.rows_per_person, 1)
+    person = f", for the {rows} rows of a person" if rows > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         words = "Secret noise from the operating system." if source.own else "Noise from the page's seed."
-        label = f"Draw a private curve, for ε = {number(price)}"
-        if st.button(label, help=words):
+        if st.button(f"Draw a private curve, for ε = {ceiled(rows * price)}{person}", help=words):
             rng = SecretGenerator() if source.own else public_rng(question.seed + len(curves))
-            curve = private_curve(frame.dataset.points, frame.dataset.box, price, question.adjacency, rng=rng)
-            if source.own:
-                names = {"what": "private curve of cost against k", "method": "k_curve", "title": "Private curve for k"}
-                names |= {"day": release_ledger.today()}
-                entry = ReleaseEntry.from_guarantee(
-                    curve.guarantee, curve.events, **names, origin="private curve for k"
-                )
-                release_ledger.add_entry(source, entry)
-            # After its entry: a click can end this run at any look into the session.
-            curves.append(_Curve(source.key, question.adjacency, curve))
-            # The line about releases is outside this fragment.
-            state.run_again()
+            draw_curve(source, price, question.adjacency, rng, curves)
+        release_ledger.catch_up(source)
         here = [each for each in curves if each.key == source.key]
         # Total spending of the curves, each for the neighbors that it was drawn for.
-        rows = max(source.dataset.rows_per_person, 1)
         spent = rows * sum(spent_epsilon(each.curve.events, Adjacency[each.adjacency.upper()]) for each in curves)
         if here:
             k = here[-1].curve.release.suggested
@@ -225,8 +236,7 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     live(curve_scene(here[-1].curve.release, question.n_clusters), key="k-curve", height=CURVE_HEIGHT, fits=True)
     for adjacency in sorted({each.adjacency for each in curves}):
         same = [each.curve for each in curves if each.adjacency == adjacency]
-        safe_table(list_curve_spending(same, Adjacency[adjacency.upper()]))
-    person = f", for the {rows} rows of a person" if rows > 1 else ""
+        safe_table(list_curve_spending(same, Adjacency[adjacency.upper()], rows))
     so_far = spent
     if source.own:
         ledger = release_ledger.get_ledger(source)
