@@ -38,9 +38,9 @@ with no data at all:
 docs/frontier.md
 
 Cost is the sum of squared distances to the nearest center, divided by the cost of scikit-learn's k-means without \
-privacy with the same k. Figures are medians of {seeds} runs, each with its own start and noise, then geometric \
-means over sets. k is public: the number of classes, or a number chosen before. The box is the range of the records, \
-which is not private. For real data, the box comes from a different source, and a wider box costs more. If a method \
+privacy with the same k. Figures are medians of {seeds} runs, each with its own start and noise, then geometric means \
+over sets. k is public: the number of classes, or a number chosen beforehand. The box is the range of the records, \
+which is not private. With real data, take the box from a different source; a wider box costs more. If a method \
 releases more than k centers, we merge them to k before we measure. Python {python}, NumPy {numpy}, scikit-learn \
 {scikit_learn}, one thread.
 
@@ -54,37 +54,37 @@ WHEN = """
 ## Which method to use
 
 1. **Before any run**: `dpviz.recommend(n=..., d=..., n_clusters=..., epsilon=...)` returns a method, its parameters \
-and its expected cost, from public values. Without `delta=...` the method has pure ε.
+and its expected cost, from public values. Without `delta=...`, the method has pure ε.
 2. **Centers, up to {most} features**: EUGkM, one noisy grid. It is the first choice whenever a grid fits; for \
 {above} or more features, see 4.
 3. **Centers, more features**: convergent k-means, repaired, from private seeds.
 4. **Centers, more than {always} features, and n ε / (k d) below {enough:g}**: FastLloyd, if a δ is allowed.
 5. **Unknown k**: DPM. It finds separated clusters, reports the confidence of each cut, and stops when the noise is \
-as deep as a gap. If clusters touch, EUGkM with a previously chosen k is better.
+as large as the depth of a gap. If clusters touch, EUGkM with a previously chosen k is better.
 6. **Clusters of any shape**: Morse, with enough records; see the moons below.
 7. **Each record is sent without a curator**: nD-Laplace. Its ε is per unit of distance.
-8. **A secret source, public places near it**: source-target.
+8. **Public places near secret records**: source-target.
 9. **Other packages, a noisy histogram, BLUM, DWORK, DPLloyd, GUPT, PrivGene, EM-MC, DP-EM, LSH-Splits**: for \
 comparison. Among {n_cases} combinations of a set and an ε, one of these is the best in {n_others}.
-10. **n ε below {little:g}**: also EUGkM, with any number of features; there, its cost is {cheap:.2f} times the cost \
-from the bounds alone.
+10. **n ε below {little:g}**: also EUGkM, with any number of features. In this range, its cost is {cheap:.2f} times \
+the cost from the bounds alone.
 """
 MEANS = """
 ## Geometric means
 
-Parentheses in a column head give the number of sets. Parentheses after a figure give the number of sets on which the \
-method could run, if not all; that mean is over easier sets. "Best of ours" takes the cheapest method with a proof on \
-each set, which no one knows in advance.
+The number in parentheses in a column head is the number of sets. A number in parentheses after a figure means that \
+the method could run only on that many sets, which are the easier ones. "Best of ours" takes the cheapest method with \
+a proof on each set, which no one knows in advance.
 """
 AGREEMENT = """
 ## Agreement and time at ε = 1
 
-These figures are for the {n_sets} sets, with {least:,} to {most:,} records, for which every method has them. \
+These figures are for the {n_sets} sets, with {least:,} to {most:,} records, on which every method could run. \
 Agreement is the adjusted Rand index (ARI): 1 means equal groups, 0 means chance. The first column compares with the \
-classes of {labeled} of the sets. These classes need not be the groups that k-means looks for; its own index is in \
-its line. The second column compares with the groups of k-means without privacy, on all of these sets. Time is the \
-processor time of one run on one thread, as a geometric mean. Figures are medians of {seeds} runs, then means over \
-sets.
+classes of {labeled} of the sets. These classes need not be the groups that k-means looks for; the table has an index \
+for k-means, too. The second column compares with the groups of k-means without privacy, on all of these sets. Time \
+is the processor time of one run on one thread, as a geometric mean. Figures are medians of {seeds} runs, then means \
+over sets.
 """
 PROPOSED = """
 ## Recommendations before any run
@@ -102,8 +102,8 @@ with the same number of centers.
 """
 PARTS = """
 The next table shows DPM, repaired, next to KMeans with the same number of centers, and the cost after changes that \
-use the records, which no one may release (`benchmarks/leaves.py`). "Exact means of its boxes" are averages without \
-noise. "Moved by k-means" is Lloyd's algorithm from the released centers.
+use the records. No one may release such results (`benchmarks/leaves.py`). "Exact means of its boxes" are averages \
+without noise. "Moved by k-means" is Lloyd's algorithm from the released centers.
 """
 SEPARATED = """
 ## Number of separated clusters that DPM finds
@@ -113,11 +113,11 @@ centers. DPM finds a cluster if one leaf has more than half of its records, and 
 leaf's records. The number of leaves, divided by the number of clusters, is in parentheses.
 """
 BOUNDED = """
-The limiting factor is the noise in the choice of a cut's place. The choice must be right on each of {levels} levels, \
-which share ε. The noise of counts matters less: the gap between two clusters of m records is up to m deep, and clear \
-from m = {first} on the first level and from m = {last} on the last. The table shows the share of {hard} \
-found at ε = 1 (`benchmarks/separated.py`), with different parameters, with more ε, and without parts of the noise, \
-which no one may release:
+The limiting factor is the noise in the choice of each cut's position. The choice must be right on each of {levels} \
+levels, which share ε. The noise of counts matters less: the gap between two clusters of m records is up to m deep, \
+and clearly visible from m = {first} on the first level and from m = {last} on the last. The table shows the share of \
+{hard} found at ε = 1 (`benchmarks/separated.py`), with different parameters, with more ε, and without parts of the \
+noise, which no one may release:
 """
 MOONS = """
 ## Records that Morse needs to find two moons
@@ -133,7 +133,7 @@ Costs are divided by the cost of k-means without privacy. ε is 1 unless stated 
 WHY = """
 - **DPM compared with the same number of centers**: the noise of the averages is not the reason. With exact means of \
 the same boxes, the cost is {exact:.2f}, and at ε = 10 it is {more:.2f}. The reason is the borders of the boxes. DPM \
-cuts only at gaps, straight across one feature. In most of these sets clusters touch, and k-means divides them \
+cuts only at gaps, straight across one feature. In most of these sets, clusters touch, and k-means divides them \
 anyway. Lloyd's algorithm from DPM's centers reaches {moved:.2f}, but it reads all records in every step.
 - **DPM on {hard}**: the reason is the noise in the choice of cuts, as above. Finding 70 % takes a little more than ε \
 = 1.5.
@@ -144,7 +144,8 @@ DPM averages twice in cells with many records, with the same guarantee. The seco
 ball around the first average. If a cluster is wider than its ball, its average is biased toward the first average, \
 by at most the ball's radius. If the typical ball is larger than a tenth of half its cell's diagonal, DPM uses one \
 average.
-- **Morse**: one hill that noise has moved joins both moons, or breaks a chain. 10,000 records are enough.
+- **Morse**: a single hill that noise has moved can join the two moons or break the chain of hills along one of them. \
+10,000 records are enough.
 - With more than 50 features, or with n ε / (k d) below 1, no method comes close to k-means.
 """
 SETS = """

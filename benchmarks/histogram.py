@@ -35,9 +35,7 @@ def fit(
 ) -> Result[CentersRelease, Step]:
     """Return centers (k, d) in data units. Raises ValueError for more than MOST_FEATURES axes."""
     if box.d > MOST_FEATURES:
-        raise ValueError(
-            f"There are {box.d} features, but a grid with two cells an axis takes {MOST_FEATURES} at most."
-        )
+        raise ValueError(f"A grid with two cells per axis can have at most {MOST_FEATURES} features, got {box.d}.")
     noise = LaplaceEvent("counts", sensitivity=1.0, scale=1.0 / epsilon)
     noisy = laplace(nonprivate_counts(points, box), scale=noise.scale, rng=rng)
     # A count below the largest expected noise of this many empty cells has no information.

@@ -36,7 +36,7 @@ PROOFS = """
 ## Proved guarantees
 
 The table shows the weakest guarantee of all runs. Neighbors are the data sets that must look alike. The proofs \
-assume noise in real numbers. Noise drawn from a seed, as here, hides nothing from anyone who knows the seed.
+assume that noise is a real number. Noise drawn from a seed, as here, hides nothing from anyone who knows the seed.
 
 | peer | ε | δ | neighbors |
 |---|---|---|---|
@@ -44,7 +44,7 @@ assume noise in real numbers. Noise drawn from a seed, as here, hides nothing fr
 DIFFPRIVLIB = """
 diffprivlib states ε = {epsilon:g}. We prove nothing about version {version}, for three reasons that are visible in \
 its code. First, an empty cluster keeps its center without noise. Anyone who knows the start can see from the center \
-whether the cluster is empty: in {untouched} of {runs} runs, a center was still at its start in the end. Second, the \
+whether the cluster is empty: in {untouched} of {runs} runs, a center was still at its start at the end. Second, the \
 shares of ε for counts and for sums are swapped, and with five or more features they add up to more than ε; \
 according to its own code, they add up to {shares}. Third, the number of rounds depends on the exact number of \
 records, which one more record changes. Here diffprivlib received records in the unit box, where a record moves a \

@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case ["run", name, *rest] if not name.startswith("-"):
             path = Path(name)
             if path.suffix == ".py" and path.is_file():
-                # Read by `dpviz.methods.own`; importing that would load the catalogue without the file.
+                # Read by `dpviz.methods.own`; importing that would load the catalog without the file.
                 os.environ["DPVIZ_METHODS"] = str(path.resolve())
                 # The app would load the methods before it answers.
                 from dpviz.methods import WRONG

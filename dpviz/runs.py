@@ -76,7 +76,7 @@ def run(
     Parameters
     ----------
     method
-        A name, such as "dpm", a Python file, or an entry of a catalogue (`dpviz.methods.find` lists all ways).
+        A name, such as "dpm", a Python file, or an entry of a catalog (`dpviz.methods.find` lists all ways).
     data
         The records. A Dataset, an array or a data frame (n, d), chunks, a Dask collection, a table's file or a folder
         of Parquet files. Chunks, collections, and Parquet of more than `MOST_IN_MEMORY` numbers are read block by block

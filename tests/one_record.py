@@ -280,7 +280,7 @@ USES = {
     "em_mc": ("scaled", "projection", "covering candidates", "nearest center"),
     "dp_em": ("scaled", "responsibilities"),
 }
-RIVALS = ("ball", "nearest center", "candidate squares")  # private k-means over candidates, which is in no catalogue
+RIVALS = ("ball", "nearest center", "candidate squares")  # private k-means over candidates, which is in no catalog
 # Decided before the method has the records.
 BEFORE = ("projected features",)
 # Requested as here.

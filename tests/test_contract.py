@@ -1,4 +1,4 @@
-"""Rules for every entry of the two catalogues; a new entry is tested automatically."""
+"""Rules for every entry of the two catalogs; a new entry is tested automatically."""
 
 import dataclasses
 import importlib
@@ -51,10 +51,10 @@ def arrays(value, path="result"):
 
 
 @pytest.mark.parametrize("home", HOMES)
-def test_the_catalogue_cannot_be_changed(home):
+def test_catalog_cannot_be_changed(home):
     with pytest.raises(TypeError):
         HOMES[home]["new"] = None
-    assert len(CATALOGUE) == sum(map(len, HOMES.values())), "one name is in one catalogue"
+    assert len(CATALOGUE) == sum(map(len, HOMES.values())), "one name is in one catalog"
 
 
 def test_it_has_a_title_and_the_four_names(name):

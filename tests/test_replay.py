@@ -124,7 +124,7 @@ def test_the_law_holds_in_other_dimensions_and_runs(name, mode, seed, tape):
 
 
 def candidates(points, box, params, *, rng):
-    """Make a run of private candidates, which is in no catalogue."""
+    """Make a run of private candidates, which is in no catalog."""
     ball = Ball((box.low + box.high) / 2.0, box.diagonal / 2.0)
     found = source_target_rivals.private_candidate_kmeans(points, ball, 5, params, rng=rng)
     return SimpleNamespace(release=found.centers, events=found.events, guarantee=ADDED, trace=())
@@ -141,7 +141,7 @@ ADDED = SimpleNamespace(proved=SimpleNamespace(adjacency=Adjacency.ADD_REMOVE), 
 
 @pytest.mark.parametrize("fit", [candidates, curve])
 @pytest.mark.parametrize("epsilon", [1.0, 30.0])
-def test_the_law_holds_for_releases_in_no_catalogue(fit, epsilon, tape):
+def test_replay_holds_for_releases_outside_the_catalogs(fit, epsilon, tape):
     assert not refused(tape, fit, epsilon, 2)
 
 
@@ -155,7 +155,7 @@ def module_of(source, name, monkeypatch):
 
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_method_from_outside_is_covered(wrong, monkeypatch):
-    """It is in the catalogue where it is installed. The wrong variant also places its centers by the exact counts."""
+    """It is in the catalog where it is installed. The wrong variant also places its centers by the exact counts."""
     source = PLUGIN.replace("trace[-1].noisy_counts, 0.0)", "trace[-1].nonprivate_counts, 0.0)") if wrong else PLUGIN
     assert wrong == (source != PLUGIN)
     module = module_of(source, "one_grid_of_another_package", monkeypatch)

@@ -45,7 +45,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     written = {title: part for each in config.nav for title, part in each.items()}
     written["How-to guides"] += [{"Serving others": "how-to/serve.md"}, {"Contributing": "how-to/contributing.md"}]
     written["Methods"] = [{each.title: f"methods/{name}.md"} for name, each in CATALOGUE.items()]
-    written["Explanation"] += [{"Audit results": "explanation/audits.md"}, {"Words": "explanation/words.md"}]
+    written["Explanation"] += [{"Audit results": "explanation/audits.md"}, {"Glossary": "explanation/words.md"}]
     made = [{title: f"reference/{place}.md"} for place, title in reference.PLACES.items()]
     written["Reference"] = [{"A run and its four parts": "run.md"}, *made]
     config.nav = [{title: written[title]} for title in ORDER]

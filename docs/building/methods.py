@@ -141,7 +141,7 @@ def glossary() -> str:
     rows = "\n".join(
         f'<dt id="{slug(term)}">{escape(term)}</dt><dd>{escape(it.meaning)}</dd>' for term, it in GLOSSARY.items()
     )
-    return f"# Words\n\n<dl>\n{rows}\n</dl>\n"
+    return f"# Glossary\n\n<dl>\n{rows}\n</dl>\n"
 
 
 def _papers(found: Sequence[Paper]) -> Iterator[str]:

@@ -37,7 +37,7 @@ PLACES: Mapping[str, str] = MappingProxyType(
         "dpviz.many": "Many runs",
         "dpviz.tools.sweep": "Sweeps",
         "dpviz.data": "Data",
-        "dpviz.methods": "The catalogue",
+        "dpviz.methods": "The catalog",
         **{each.place: each.title for each in CATALOGUE.values() if each.place.startswith("dpviz.")},
         "dpviz.baselines": "Baselines",
         "dpviz.estimators": "Estimators",
@@ -71,7 +71,7 @@ def page(place: str, title: str) -> str:
         names = [name for name in public_names(place) if not (methods and name in ("METHOD", "Params"))]
         parts.append(f"::: {place}\n    options:\n      members: {names}")
     for each in methods:
-        parts += [parameters(each, "## Params"), DEFAULTS, "## METHOD\n\nThe record of the method in the catalogue."]
+        parts += [parameters(each, "## Params"), DEFAULTS, "## METHOD\n\nThe record of the method in the catalog."]
     if place == "dpviz.runs":
         others = [name for name in vars(Run) if name[0] != "_" and name not in FOR_READERS]
         parts += [

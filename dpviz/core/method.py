@@ -1,4 +1,4 @@
-"""A clustering method: inputs and results of a run, and the method's entry in the catalogue.
+"""A clustering method: inputs and results of a run, and the method's entry in the catalog.
 
 Nominal base classes draw the privacy boundary of a run: a Step is never a Release.
 """
@@ -234,9 +234,9 @@ class FoundClusters(Confidential):
 
 @immutable(kw_only=True)
 class Algorithm(Generic[P, R, S]):
-    """One entry of a catalogue: a name, parameters with knobs, and two ways to run."""
+    """One entry of a catalog: a name, parameters with knobs, and two ways to run."""
 
-    # Name in its catalogue, in links and in files.
+    # Name in its catalog, in links and in files.
     name: str
     # Name on pages.
     title: str
@@ -293,7 +293,7 @@ class Algorithm(Generic[P, R, S]):
         return self.Params(**values)
 
 
-# Entry of a catalogue that contains methods of all kinds.
+# Entry of a catalog that contains methods of all kinds.
 AnyAlgorithm: TypeAlias = Algorithm[Any, Any, Any]
 A = TypeVar("A", bound=AnyAlgorithm)
 

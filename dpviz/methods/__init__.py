@@ -1,4 +1,4 @@
-"""The catalogue of methods: one folder each, methods that other packages declare, and methods in a user's own files."""
+"""The catalog of methods: one folder each, methods that other packages declare, and methods in a user's own files."""
 
 import inspect
 import sys
@@ -63,7 +63,7 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dic
 class _ChargedFit:
     """The fit of a method from outside this package, charged to open budgets before it runs.
 
-    It equals the function that it runs: a catalogue's record and a method's module have the same fit.
+    It equals the function that it runs: a catalog's record and a method's module have the same fit.
     """
 
     fit: Callable[..., Any]
@@ -142,7 +142,7 @@ def find(method: MethodLike) -> AnyAlgorithm:
     """Return the method that a name refers to.
 
     That is a name of `ALGORITHMS`, a title or the name of an estimator in letters of any size; an entry of a
-    catalogue; a module, a function `fit(points, box, params, rng)` that returns a Result or an array of centers, or
+    catalog; a module, a function `fit(points, box, params, rng)` that returns a Result or an array of centers, or
     the path of a Python file with one; or an estimator of scikit-learn's kind. Raises ValueError for an unknown name.
     The message lists all names and the nearest one, and explains why methods of other packages could not be loaded.
     """

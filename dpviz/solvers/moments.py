@@ -38,11 +38,11 @@ class MomentRecords:
     # Yields the results for all blocks, in the records' order.
     each_block: Callable[[BlockTask], Iterable[BlockMoments]]
     # Whether there is room for a label of each record.
-    labelled: bool
+    labeled: bool
 
     def added(self, of_portion: Callable[[FloatArray, FloatArray], BlockMoments], slopes: FloatArray) -> BlockMoments:
         """Return all statistics (K, F), shaped like `slopes`, and winners (n,); (0,) without room."""
-        return _added(self.each_block(partial(_of_block, of_portion, slopes, self.labelled)), slopes)
+        return _added(self.each_block(partial(_of_block, of_portion, slopes, self.labeled)), slopes)
 
 
 def records(signed: Points, block_rows: int | None = None) -> MomentRecords:
@@ -50,9 +50,9 @@ def records(signed: Points, block_rows: int | None = None) -> MomentRecords:
     rows = block_rows or max(len(signed), 1)
     blocks = [signed[first : first + rows] for first in range(0, len(signed), rows)]
     if len(signed) * moment_length(signed.shape[1]) > CACHED_NUMBERS:
-        return MomentRecords(lambda task: (task(portions(block)) for block in blocks), labelled=True)
+        return MomentRecords(lambda task: (task(portions(block)) for block in blocks), labeled=True)
     cache = [[frozen(portion) for portion in portions(block)] for block in blocks]
-    return MomentRecords(lambda task: map(task, cache), labelled=True)
+    return MomentRecords(lambda task: map(task, cache), labeled=True)
 
 
 def portions(block: Points) -> Iterator[FloatArray]:
@@ -64,12 +64,12 @@ def portions(block: Points) -> Iterator[FloatArray]:
 def _of_block(
     of_portion: Callable[[FloatArray, FloatArray], BlockMoments],
     slopes: FloatArray,
-    labelled: bool,
+    labeled: bool,
     parts: Iterable[FloatArray],
 ) -> BlockMoments:
     """Add up a block. Without room for labels, another process returns none."""
     sums = (of_portion(slopes, phi) for phi in parts)
-    return _added(sums if labelled else ((moments, labels[:0].copy()) for moments, labels in sums), slopes)
+    return _added(sums if labeled else ((moments, labels[:0].copy()) for moments, labels in sums), slopes)
 
 
 def _added(parts: Iterable[BlockMoments], slopes: FloatArray) -> BlockMoments:

@@ -136,13 +136,13 @@ def one_pass(problem: LloydProblem, centers: Centers) -> Partition:
 
     If the records come in chunks, the labels are (0,).
     """
-    labels, parts = _each_labelled(problem, centers, partial(block_sums, len(centers)))
+    labels, parts = _each_labeled(problem, centers, partial(block_sums, len(centers)))
     return added_blocks(labels, parts, centers)
 
 
 def bounded_pass(problem: LloydProblem, centers: Centers, radius: float) -> tuple[Partition, ClusterSums]:
     """Return the partition of `one_pass`, and for each cluster the sums of x - c within `radius` of its center."""
-    labels, parts = _each_labelled(problem, centers, partial(_bounded_sums, centers, radius))
+    labels, parts = _each_labeled(problem, centers, partial(_bounded_sums, centers, radius))
     blocks = list(parts)
     near = added_blocks(labels, ((within, np.zeros(len(centers))) for _, within in blocks), centers)
     return added_blocks(labels, (whole for whole, _ in blocks), centers), near.sums
@@ -167,7 +167,7 @@ def cell_pass(problem: LloydProblem, centers: Centers, *, opening: bool = False)
     return problem.nearest.opening(centers) if opening else problem.nearest.partition(centers)
 
 
-def _each_labelled(problem: LloydProblem, centers: Centers, task: LabelTask[T]) -> tuple[Labels, Iterator[T]]:
+def _each_labeled(problem: LloydProblem, centers: Centers, task: LabelTask[T]) -> tuple[Labels, Iterator[T]]:
     """Return the nearest centers of records in memory, and the result of `task` for each block, in order."""
     if problem.nearest is None:
         return _NO_LABELS, problem.each_block(partial(_assigned, task, centers))

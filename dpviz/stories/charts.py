@@ -181,7 +181,7 @@ def percentiles(logs: FloatArray) -> FloatArray:
 
 
 # Number of points of a bound's curve.
-GREY = 200
+GRAY_LEVELS = 200
 # Largest number of thresholds of a curve.
 MOST_DRAWN = 400
 
@@ -210,7 +210,7 @@ def roc_scene(
 
     `limit` names the bound. `best` is the mechanism's own trade-off curve, if it is known.
     """
-    rates = np.linspace(0.0, 1.0, GREY)
+    rates = np.linspace(0.0, 1.0, GRAY_LEVELS)
     keep = np.unique(np.linspace(0, len(roc.thresholds) - 1, MOST_DRAWN).astype(np.intp))
     band = attacks.roc_band(roc).true_positive
     edges = np.stack([roc.false_positive, band.low, band.high], axis=1)[keep]

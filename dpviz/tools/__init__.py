@@ -1,1 +1,1 @@
-"""Tools that work across methods: each tool uses only the methods' catalogue records."""
+"""Tools that work across methods: each tool uses only the methods' catalog records."""

@@ -84,7 +84,7 @@ class ReleaseEntry:
 
     # Released object: "5 centers with noisy counts".
     what: str
-    # Key of the method in its catalogue.
+    # Key of the method in its catalog.
     method: str
     # Title of the method.
     title: str

@@ -326,8 +326,8 @@ def test_identical_and_dominated_parts_cost_one():
     one = epsilon_of([step()], 1e-6, ADD)
     assert epsilon_of([ParallelEvent("cells", (step(),) * 9)], 1e-6, ADD) == one
     assert epsilon_of([ParallelEvent("cells", (step(0.5), step(), step(0.1)))], 1e-6, ADD) == one
-    relabelled = LaplaceEvent("same noise, other words", 2.0, 4.0), GaussianEvent("", 2.0, 8.0)
-    assert epsilon_of([ParallelEvent("cells", (step(), SequenceEvent("", relabelled)))], 1e-6, ADD) == one
+    relabeled = LaplaceEvent("same noise, other words", 2.0, 4.0), GaussianEvent("", 2.0, 8.0)
+    assert epsilon_of([ParallelEvent("cells", (step(), SequenceEvent("", relabeled)))], 1e-6, ADD) == one
 
 
 def test_parts_without_an_order_cost_at_least_each_of_them():

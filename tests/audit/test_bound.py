@@ -21,7 +21,7 @@ from dpviz.audit import (
 from dpviz.audit.bound import allowed_hits
 from dpviz.core import Adjacency, Budget
 
-POINTS, NEIGHBOUR = np.zeros((10, 1)), np.zeros((9, 1))
+POINTS, NEIGHBOR = np.zeros((10, 1)), np.zeros((9, 1))
 
 
 def rng(seed=0):
@@ -33,7 +33,7 @@ def laplace_count(scale=1.0):
 
 
 def audit(run, n_runs, seed=0, **options):
-    return epsilon_lower_bound(run, POINTS, NEIGHBOUR, n_runs=n_runs, rng=rng(seed), **options)
+    return epsilon_lower_bound(run, POINTS, NEIGHBOR, n_runs=n_runs, rng=rng(seed), **options)
 
 
 AUDITS = {
@@ -232,7 +232,7 @@ def test_data_sets_of_other_features_are_refused():
 )
 def test_bad_input_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
-        epsilon_lower_bound(laplace_count(), POINTS, NEIGHBOUR, **{"n_runs": 100, **options}, rng=rng())
+        epsilon_lower_bound(laplace_count(), POINTS, NEIGHBOR, **{"n_runs": 100, **options}, rng=rng())
 
 
 @given(

@@ -45,8 +45,8 @@ def test_missing_values_go_to_the_middle_of_public_bounds():
     # Other records do not matter: each row is filled only from the bounds.
     more = table(TEXT + "9,99,c\n").dataset(["x", "y"], box=box, missing="middle")
     np.testing.assert_array_equal(more.points[:4], filled.points)
-    labelled = table().dataset(["x", "y"], "name", box, "middle")
-    np.testing.assert_array_equal(labelled.points[:, 0], [1, 2, 4])
+    labeled = table().dataset(["x", "y"], "name", box, "middle")
+    np.testing.assert_array_equal(labeled.points[:, 0], [1, 2, 4])
     read = table("x,y\n1,nan\n2,inf\n")
     assert read.dataset(["x", "y"], box=Box.cube(0, 4, 2), missing="middle").points[:, 1].tolist() == [2, 2]
 

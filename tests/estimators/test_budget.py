@@ -415,7 +415,7 @@ def test_a_budget_of_a_child_hides_none_above_it():
 
 
 def test_a_method_from_outside_counts_once(tmp_path):
-    """A method whose fit ignores the budget also counts, because the catalogue's record charges it."""
+    """A method whose fit ignores the budget also counts, because the catalog's record charges it."""
     (tmp_path / "mine.py").write_text(OWN, "utf-8")
     asked = (
         "import dpviz, numpy as np; from dpviz.methods import CATALOGUE; from dpviz.core import Box\n"

@@ -61,7 +61,7 @@ def test_noise_without_a_seed_is_the_operating_systems(seed):
     assert [isinstance(rng, SecretGenerator) for rng in given] == [seed is None]
 
 
-def test_a_catalogue_s_entry_is_as_good_as_its_name():
+def test_run_accepts_catalog_entry_and_its_name():
     data = load("blobs", n=200, seed=1)
     for name in ("dpm", "dplloyd"):
         one, other = (dpviz.run(method, data, seed=3) for method in (name, ALGORITHMS[name]))

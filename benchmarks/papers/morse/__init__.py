@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.papers.kept_runs import made
 from benchmarks.papers.morse.mixture_runs import VARIANTS, MixtureSetting, MorseRun, all_runs
 from benchmarks.papers.morse.mixture_tables import BASES, bases_table, components_table, moons_table
-from benchmarks.papers.morse.sets import MAGIC, MORSE_SETS, PULSAR, read_labelled
+from benchmarks.papers.morse.sets import MAGIC, MORSE_SETS, PULSAR, read_labeled
 from benchmarks.papers.statistics import run_seeds
 from dpviz.methods.morse.algorithm import PAPER
 from dpviz.tables import ResultTable
@@ -34,7 +34,7 @@ def tables(folder: Path, n_runs: int, seed: int, jobs: int, only: str | None = N
 
     Raises ValueError for data sets that are missing or unsuitable, and for an unknown table.
     """
-    sets = {paper.name: read_labelled(paper, folder) for paper in MORSE_SETS}
+    sets = {paper.name: read_labeled(paper, folder) for paper in MORSE_SETS}
     seeds = {name: run_seeds(seed, index, n_runs) for index, name in enumerate(sets)}
 
     @cache

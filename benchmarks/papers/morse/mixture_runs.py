@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.papers.kept_runs import all_of
-from benchmarks.papers.morse.sets import LabelledRecords, draw_moons
+from benchmarks.papers.morse.sets import LabeledRecords, draw_moons
 from dpviz.core import FloatArray
 from dpviz.methods.morse.algorithm import Params, assign, fit, signed_points
 
@@ -63,14 +63,14 @@ class MorseRun:
 
 
 def runs(
-    records: LabelledRecords | None, setting: MixtureSetting, seeds: Sequence[int], *, jobs: int = 1
+    records: LabeledRecords | None, setting: MixtureSetting, seeds: Sequence[int], *, jobs: int = 1
 ) -> tuple[MorseRun, ...]:
     """Return one run for each of `seeds`; without `records` each seed draws its own moons. The same for any `jobs`."""
     return all_runs(records, [setting], seeds, jobs=jobs)[setting]
 
 
 def all_runs(
-    records: LabelledRecords | None, settings: Sequence[MixtureSetting], seeds: Sequence[int], *, jobs: int = 1
+    records: LabeledRecords | None, settings: Sequence[MixtureSetting], seeds: Sequence[int], *, jobs: int = 1
 ) -> dict[MixtureSetting, tuple[MorseRun, ...]]:
     """Return the `runs` of each of `settings`."""
     tasks = [(records, setting, seed) for setting in settings for seed in seeds]
@@ -78,7 +78,7 @@ def all_runs(
     return {setting: tuple(next(found) for _ in seeds) for setting in settings}
 
 
-def one_run(records: LabelledRecords | None, setting: MixtureSetting, seed: int) -> MorseRun:
+def one_run(records: LabeledRecords | None, setting: MixtureSetting, seed: int) -> MorseRun:
     """Fit, cut and compare once."""
     from sklearn.metrics import adjusted_rand_score  # slow to load
 

@@ -46,7 +46,7 @@ class MorseSet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelledRecords(Confidential):
+class LabeledRecords(Confidential):
     """Records (n, D) in `box` and their classes (n,). Curator only."""
 
     name: str
@@ -62,7 +62,7 @@ PULSAR = MorseSet("Pulsar", "pulsar", 2, 6, PULSAR_ARI)
 MORSE_SETS = (SHUTTLE, MAGIC, PULSAR)
 
 
-def read_labelled(paper: MorseSet, folder: str | Path) -> LabelledRecords:
+def read_labeled(paper: MorseSet, folder: str | Path) -> LabeledRecords:
     """Read one set from `folder` and scale every column to [-1, 1] by its own extremes, as in the paper.
 
     The extremes are values of records, so they are not private. Raises ValueError for a file that is missing, is not a
@@ -74,12 +74,12 @@ def read_labelled(paper: MorseSet, folder: str | Path) -> LabelledRecords:
     low, high = data.points.min(axis=0), data.points.max(axis=0)
     signed = np.clip(2.0 * (data.points - low) / (high - low) - 1.0, -1.0, 1.0)
     box = Box.cube(-1.0, 1.0, signed.shape[1])
-    return LabelledRecords(paper.name, frozen(signed), data.labels, box, paper.n_clusters)
+    return LabeledRecords(paper.name, frozen(signed), data.labels, box, paper.n_clusters)
 
 
-def draw_moons(seed: int) -> LabelledRecords:
+def draw_moons(seed: int) -> LabeledRecords:
     """Draw the two moons of figure 2 in their public box."""
     data = moons(MOONS_RECORDS, noise=MOONS_NOISE, rng=np.random.default_rng([seed, 1]))
     if data.labels is None:
         raise AssertionError("the moons have labels")
-    return LabelledRecords("Two moons", data.points, data.labels, data.box, 2)
+    return LabeledRecords("Two moons", data.points, data.labels, data.box, 2)

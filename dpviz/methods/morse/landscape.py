@@ -21,10 +21,10 @@ from dpviz.stories.panel import counted, floored, number
 from dpviz.stories.view import Projection
 
 # Cells on a side for which the basin is computed.
-LABELLED = 48
+LABELED = 48
 # The density has this many times as many cells on a side.
 FINE = 2
-CELLS = LABELLED * FINE
+CELLS = LABELED * FINE
 # Number of times that basins, and then their borders, are smoothed.
 SMOOTHINGS = 2
 # In cells: border ends of the same basins that are nearer than this become one.
@@ -100,7 +100,7 @@ class Relief:
 class Regions(Confidential):
     """The minimum that each cell's middle, and each record, flows to."""
 
-    # (LABELLED, LABELLED) rows of `Landscape.minima`, row 0 at low y.
+    # (LABELED, LABELED) rows of `Landscape.minima`, row 0 at low y.
     cells: Labels
     nonprivate_records: Labels  # (n,)
 
@@ -175,8 +175,8 @@ def regions(mixture: Mixture, n_minima: int, unit: Points) -> Regions:
     The eigenvalues of covariances have a floor, so few parts of basins are as thin as a cell.
     """
     if n_minima == 1:
-        return Regions(np.zeros((LABELLED, LABELLED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
-    cells = lattice_basins(mixture, LABELLED)
+        return Regions(np.zeros((LABELED, LABELED), dtype=np.intp), np.zeros(len(unit), dtype=np.intp))
+    cells = lattice_basins(mixture, LABELED)
     return Regions(frozen(cells), frozen(basins_by_lattice(mixture, signed(unit), cells)))
 
 
@@ -333,7 +333,7 @@ def flow_starts(d: int) -> FloatArray:
         return np.linspace(-0.95, 0.95, 2 * PATH_STARTS)[:, None]
     if d == 2:
         # In the middles of cells, so that their basins are known.
-        share = signed((np.linspace(2, LABELLED - 3, PATH_STARTS).astype(np.intp) + 0.5) / LABELLED)
+        share = signed((np.linspace(2, LABELED - 3, PATH_STARTS).astype(np.intp) + 0.5) / LABELED)
         return np.stack(np.meshgrid(share, share), axis=-1).reshape(-1, 2)
     # Kronecker's sequence of the generalized golden ratio fills a cube evenly, without randomness.
     ratio = 2.0

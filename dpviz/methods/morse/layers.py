@@ -257,7 +257,7 @@ def path_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
     if colored.cells is None:
         basins = assign_basins(mixture, starts[new])
     else:
-        column, row = (unsigned(starts[new]) * land.LABELLED).astype(np.intp).T
+        column, row = (unsigned(starts[new]) * land.LABELED).astype(np.intp).T
         basins = colored.cells[row, column]
     group, rows = colored.groups[:, basins], _color_rows(colored, stage)
     names = tuple(f"new point {i + 1}" for i in range(len(new)))

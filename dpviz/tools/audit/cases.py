@@ -1,6 +1,6 @@
-"""Audit cases: every method and mode of the two catalogues and noise itself, on neighbors as far apart as possible.
+"""Audit cases: every method and mode of the two catalogs and noise itself, on neighbors as far apart as possible.
 
-A new method is audited because it is in a catalogue: with its defaults and with each choice of its parameters, on
+A new method is audited because it is in a catalog: with its defaults and with each choice of its parameters, on
 records in the middle of the box and one in a corner. Its `audit` plan contains any further needs. A broken promise
 shows most on these neighboring data sets. Their records are synthetic.
 """
@@ -34,7 +34,7 @@ from dpviz.core import (
 from dpviz.methods import ALGORITHMS, OUTSIDE
 from dpviz.tools.audit.last_bits import NOISY_COUNT
 
-# Everything that has a catalogue entry, and the noise itself.
+# Everything that has a catalog entry, and the noise itself.
 AUDITED: Mapping[str, AnyAlgorithm] = ChainMap({NOISY_COUNT.name: NOISY_COUNT}, cast(Any, ALGORITHMS))
 # Delta for modes that need one: large enough to show in many runs. Our choice.
 DELTA = 1e-3
@@ -170,7 +170,7 @@ class AuditCase:
 
     # Unique key, for links: "dpm:calibration=published".
     key: str
-    # Name of the method in a catalogue.
+    # Name of the method in a catalog.
     method: str
     title: str
     # Mode, in words.
@@ -267,7 +267,7 @@ def _claim_on(method: str, points: Points, box: Box, params: object) -> Claim:
 
 @lru_cache(maxsize=1)
 def cases() -> Mapping[str, AuditCase]:
-    """Return everything that is audited, by key, in the catalogues' order."""
+    """Return everything that is audited, by key, in the catalogs' order."""
     return MappingProxyType({case.key: case for method in AUDITED for case in _cases(method)})
 
 

@@ -530,7 +530,7 @@ def method_address(key: str) -> str | None:
 
 @state.fragment
 def tab(page: PageFrame, method: str) -> None:
-    """Draw the audit of `method`, a name in a catalogue: first the progress of its runs, then their result."""
+    """Draw the audit of `method`, a name in a catalog: first the progress of its runs, then their result."""
     st.caption(TAB_WORDS)
     first = next(each.key for each in cases().values() if each.method == method)
     question = AuditQuestion(first, CONSTRUCTED, 1.0, TAB_RUNS, TAB_SEED)

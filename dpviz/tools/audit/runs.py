@@ -91,7 +91,7 @@ class AuditQuestion:
 def worst(pairs: Sequence[AuditCase], *, runs: int, seed: int) -> Counted:
     """Audit one mode, with `runs` runs on each of its pairs, and count the pair on which it looks worst.
 
-    The seed and the first case's key decide every digit, so a new method in the catalogue does not change the figures
+    The seed and the first case's key decide every digit, so a new method in the catalog does not change the figures
     of the other methods.
     """
     rng, worlds = np.random.default_rng([seed, *name_of_seeds(pairs[0].key).encode()]), []

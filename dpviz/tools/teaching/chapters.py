@@ -2,7 +2,7 @@
 
 The first chapters are about one published number (exact averages, an answer by a coin, noisy averages, audits of a
 promise). The next ones are about clusters (k-means, and the leak from its exact centers). Other chapters come from the
-methods' catalogue records. Chapters that the next one does not need are extra: they follow the end of the path.
+methods' catalog records. Chapters that the next one does not need are extra: they follow the end of the path.
 """
 
 import math

@@ -75,7 +75,7 @@ def test_colors_survive_every_merge_and_are_the_released_numbers(seed, released)
 def test_regions_and_records_are_where_everybody_flows(seed):
     run = tell(seed=seed)
     mixture = run.result.release.mixture
-    middles = (np.arange(land.LABELLED) + 0.5) / land.LABELLED
+    middles = (np.arange(land.LABELED) + 0.5) / land.LABELED
     places = np.array([[x, y] for y in middles for x in middles])
     assert np.array_equal(run.regions.cells.ravel(), assign_basins(mixture, 2 * places - 1))
     assert np.array_equal(run.nonprivate_basins, assign_basins(mixture, 2 * run.unit - 1))
@@ -272,7 +272,7 @@ def visible_at(picture, name, frame):
 @pytest.mark.parametrize("joined", [False, True])
 def test_borders_part_the_basins_that_are_not_joined(seed, joined):
     run = tell(seed=seed, n_clusters=3)
-    basins, n, cells = land.basins(run.regions.cells), land.LABELLED, run.regions.cells
+    basins, n, cells = land.basins(run.regions.cells), land.LABELED, run.regions.cells
     clusters = run.tree.cut(3) if joined else np.arange(run.tree.n_leaves)
     borders, own = basins.borders(clusters), clusters[cells]
     for pair, curve in borders.items():

@@ -74,7 +74,7 @@ def test_one_peak_has_everything():
 
 
 @pytest.mark.parametrize("place", [[1.0, 1.0], [-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.7, 0.0], [-3.0, -3.0]])
-def test_edges_and_outside_are_labelled(place):
+def test_edges_and_outside_are_labeled(place):
     mixture = drawn(3)
     cells = lattice_basins(mixture, CELLS)
     at = np.array([place])

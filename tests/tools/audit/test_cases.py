@@ -1,4 +1,4 @@
-"""Audits of every method and mode in a catalogue: proved claims are not caught, broken claims are.
+"""Audits of every method and mode in a catalog: proved claims are not caught, broken claims are.
 
 Each method gets enough runs per data set to see worlds that never look alike. Tests marked slow cover half of
 the noise, a method's other modes, and 2,000 and 20,000 runs of all methods.

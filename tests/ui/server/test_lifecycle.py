@@ -84,9 +84,9 @@ def test_whoever_waits_for_libraries_waits_until_all_are_loaded(monkeypatch):
 
 
 def test_what_is_slow_to_load_waits_until_it_is_needed_and_the_app_has_it_before_anybody_comes():
-    """Every command, script and worker imports the catalogue; a third of that was libraries most of them never call.
+    """Every command, script and worker imports the catalog; a third of that was libraries most of them never call.
 
-    The catalogue loads no parser: pandas and pyarrow are a third of all imports.
+    The catalog loads no parser: pandas and pyarrow are a third of all imports.
     """
     code = (
         "import sys, dpviz.methods; print(sys.modules.keys() & {'pandas', 'pyarrow', 'streamlit'} or 'none')\n"

@@ -395,7 +395,7 @@ def _moment_records(points: Points | Chunks, box: Box) -> MomentRecords:
         few = len(rows) * moment_length(box.d) <= MOST_CACHED
         return _cached_records(rows, box) if few else records(signed_points(rows, box), BLOCK_ROWS)
     chunks = as_chunks(points, n_features=box.d)
-    return MomentRecords(lambda task: chunks.each_block(partial(_signed_block, box, task)), labelled=False)
+    return MomentRecords(lambda task: chunks.each_block(partial(_signed_block, box, task)), labeled=False)
 
 
 def _signed_block(box: Box, task: BlockTask, block: Points) -> BlockMoments:

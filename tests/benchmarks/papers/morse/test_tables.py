@@ -13,7 +13,7 @@ from benchmarks.papers.morse import mixture_runs as morse_runs
 from benchmarks.papers.morse import sets as morse_sets
 from benchmarks.papers.morse.mixture_runs import VARIANT_TITLES, MixtureSetting, MorseRun, runs
 from benchmarks.papers.morse.mixture_tables import BASES, NO_DATA, components_table, moons_table
-from benchmarks.papers.morse.sets import MAGIC, MISSING, MORSE_SETS, PULSAR, draw_moons, read_labelled
+from benchmarks.papers.morse.sets import MAGIC, MISSING, MORSE_SETS, PULSAR, draw_moons, read_labeled
 from benchmarks.papers.statistics import run_seeds
 from benchmarks.papers.table_sets import SUFFIXES
 from dpviz.tables import read_tables
@@ -142,7 +142,7 @@ def test_the_committed_figures_hang_together(report):
 def test_the_committed_seed_makes_a_row_again(report):
     if not any((FOLDER / (PULSAR.file + suffix)).is_file() for suffix in SUFFIXES):
         pytest.skip(f"{PULSAR.file} is not in the data folder; set DPVIZ_DATA_DIR to where it is")
-    records = read_labelled(PULSAR, FOLDER)
+    records = read_labeled(PULSAR, FOLDER)
     seeds = run_seeds(report.seed, MORSE_SETS.index(PULSAR), report.runs)
     for estimator, title in VARIANT_TITLES.items():
         found = runs(records, MixtureSetting(estimator, 1.0, 10), seeds)
