@@ -110,21 +110,21 @@ HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
         Placement.DRAGGED: ("noise drags the center off its crowd", "noise drags the centers off their crowds"),
         Placement.MISSED: ("the center misses its crowd", "the centers miss their crowds"),
         Placement.ELSEWHERE_WORSE: (
-            "the center lands elsewhere, and serves its crowd less well",
-            "the centers land elsewhere, and serve their crowds less well",
+            "the center lands elsewhere and serves its crowd less well",
+            "the centers land elsewhere and serve their crowds less well",
         ),
         Placement.ELSEWHERE: (
-            "the center lands elsewhere, and serves its crowd just as well",
-            "the centers land elsewhere, and serve their crowds just as well",
+            "the center lands elsewhere and serves its crowd just as well",
+            "the centers land elsewhere and serve their crowds just as well",
         ),
-        Placement.WOBBLING: ("the center wobbles, but finds its crowd", "the centers wobble, but find their crowds"),
+        Placement.WOBBLING: ("the center wobbles but finds its crowd", "the centers wobble but find their crowds"),
         Placement.LUCKY: (
-            "lucky noise: the center lands, but most draws this noisy would miss",
-            "lucky noise: the centers land, but most draws this noisy would miss",
+            "lucky noise: the center lands well, but most such draws would miss",
+            "lucky noise: the centers land well, but most such draws would miss",
         ),
         Placement.NEAR_UNPROTECTED: (
-            "the center lands, but almost nobody is protected",
-            "the centers land, but almost nobody is protected",
+            "the center is close, but almost nobody is protected",
+            "the centers are close, but almost nobody is protected",
         ),
         Placement.EXACT_UNPROTECTED: (
             "the center is nearly exact, but almost nobody is protected",

@@ -118,7 +118,7 @@ def guarantee_in_a_sentence(
             return "claimed", f"{opening}: the bounds come from the data."
         if leak is None or leak <= 1.0:
             return "claimed", f"{opening}."
-        where = "an" if claimed == AUDITED_EPSILON else f"for a claimed {AUDITED_EPSILON}, an"
+        where = "an" if claimed == AUDITED_EPSILON else f"for a claim of {AUDITED_EPSILON}, an"
         return "broken", f"{opening}: {where} audit measures at least {floored(leak)}."
     of_proof = ceiled(_epsilon(proved, length))
     factor = factor_words(_epsilon(proved, length))

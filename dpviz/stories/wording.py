@@ -25,11 +25,11 @@ class Doubt(Enum):
     """The doubt that a proof leaves an attacker, as the end of a finding."""
 
     HIDDEN = ", and nobody stands out"
-    ROOM = ", and attackers stay in doubt"
-    LITTLE = ", and little doubt remains"
+    ROOM = ", and attackers can't be sure"
+    LITTLE = "; protection is thin"
     # The attacker can be right over 99 times in 100.
     GONE = "; almost nobody is protected"
-    UNPROVED = ", but no limit is proved"
+    UNPROVED = ", but no guarantee is proved"
 
     def ends(self, said: str) -> str:
         """End a finding with the doubt, in fewer words if it would be too long."""
@@ -39,10 +39,9 @@ class Doubt(Enum):
 
 _SHORT = {
     Doubt.HIDDEN: "; nobody stands out",
-    Doubt.ROOM: "; doubt remains",
-    Doubt.LITTLE: "; little doubt remains",
+    Doubt.ROOM: "; attackers must guess",
     Doubt.GONE: "; almost no protection",
-    Doubt.UNPROVED: "; no limit is proved",
+    Doubt.UNPROVED: "; nothing is proved",
 }
 
 

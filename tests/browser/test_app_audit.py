@@ -45,7 +45,7 @@ def moved(page: Page) -> None:
     slider = found.get_by_role("slider")
     slider.focus()
     page.keyboard.press("End")
-    expect(found.locator(".finding")).to_have_text("Undecided: 500 runs can show at most 3.76 of the promised 10.")
+    expect(found.locator(".finding")).to_have_text("Undecided: the promise is 10; 500 runs can show at most 3.76.")
     expect(found.locator(".two b").first).to_have_text("10")
     expect(found.locator(".two b").last).to_have_text("3.75")
     expect(page).to_have_url(re.compile("audit_epsilon=10"), timeout=SLOW)

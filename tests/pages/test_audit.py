@@ -49,7 +49,7 @@ def test_it_opens_finished_at_every_epsilon(open_page):
     assert "not established" in page.text
     mended = chosen(page, "asked", "mode", sent["switch"][1])
     assert all(stage(mended)[0]["results"])
-    assert "this attack cannot surely tell the worlds apart" in finding(mended)
+    assert "this attack can hardly tell the worlds apart" in finding(mended)
     assert stage(mended)[1]["played"][-1]["leak_text"] == "0"
     assert mended.query["audited_mode"] == sent["switch"][1]
 
@@ -77,7 +77,7 @@ def test_other_runs_are_said_to_be_under_way_and_can_be_stopped_and_started_agai
 def test_a_quick_method_answers_in_the_first_run_above_the_table_of_all(open_page):
     page = open_page("audit", **QUICK)
     leak = stage(page)[1]["played"][-1]["leak_text"]
-    assert finding(page) == f"Kept so far: these runs show at least {leak} of the promised 1."
+    assert finding(page) == f"Kept so far: the promise is 1; these runs show at least {leak}."
     captions = " ".join(caption.value for caption in page.app.caption)
     assert "the other half test it" in captions
     # There is no file.
@@ -140,7 +140,7 @@ def test_a_senseless_message_of_the_browser_changes_nothing(open_page):
 @pytest.mark.usefixtures("known")
 def test_what_so_few_runs_cannot_refute_is_undecided(open_page):
     page = open_page("audit", audited="eugkm", audited_mode="eugkm:grid=even", audit_epsilon="10", audit_runs="200")
-    assert finding(page) == "Undecided: 200 runs can show at most 2.83 of the promised 10."
+    assert finding(page) == "Undecided: the promise is 10; 200 runs can show at most 2.83."
     assert "No violation" not in page.text
 
 

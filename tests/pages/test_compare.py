@@ -65,7 +65,7 @@ def test_it_opens_finished_with_the_runs_that_came_along(open_page):
     shown = page.compared
     assert tuple(shown["epsilons"]) == EPSILONS
     assert shown["findings"][at(page)] == "Proved methods all cluster almost as well as without privacy."
-    assert shown["findings"][EPSILONS.index(0.1)].startswith("Here the noisy grid wins; ")
+    assert shown["findings"][EPSILONS.index(0.1)].startswith("Here, the noisy grid wins; ")
     assert [each["short"] for each in shown["maps"]] == ["k-means", "DPM", "Morse", "Noisy grid", "DPM as published"]
     for key, each in maps(page).items():
         rows = [packaged().find_rows(packaged().records, part(key, epsilon)) for epsilon in EPSILONS]

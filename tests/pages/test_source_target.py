@@ -14,7 +14,7 @@ PAGE = "source_target"
 SMALL = {"n": "300", "data_n_targets": "60"}
 SECRETS = {"paramedic", "exact average", "noise", "choice without privacy"}
 NOISES = ("laplace", "gaussian")
-SECRETS |= {"way to help", "resident in the dark", "light: help is near"}
+SECRETS |= {"path to help", "resident far from help", "light: help is near"}
 
 
 @pytest.fixture

@@ -34,10 +34,10 @@ from tests.stage_words import EPSILONS, FOLDER, pages, text
 # Words about protection, with the range of odds (above, up to) in which a headline may use them.
 PROTECTION = {
     "nobody stands out": (50.0, 60.0),
-    "stay in doubt": (60.0, 75.0),
-    "; doubt remains": (60.0, 75.0),
+    "can't be sure": (60.0, 75.0),
+    "attackers must guess": (60.0, 75.0),
     "secret": (50.0, 75.0),
-    "little doubt remains": (75.0, 99.0),
+    "protection is thin": (75.0, 99.0),
     "almost nobody is protected": (99.0, 100.0),
     "almost no protection": (99.0, 100.0),
     "your home shows": (99.0, 100.0),
@@ -147,7 +147,7 @@ def test_no_headline_says_more_than_its_number_at_any_epsilon(name, state):
 
 def test_headlines_that_say_more_than_their_number_are_refused(tell_family):
     words = tell_family("dplloyd").stage_words()[0]
-    for said, odds in (("the guarantee is gone", 99.5), ("attackers stay in doubt", 89.0), ("Perfect centers", 99.5)):
+    for said, odds in (("the guarantee is gone", 99.5), ("attackers can't be sure", 89.0), ("Perfect centers", 99.5)):
         with pytest.raises(AssertionError):
             check_headline(replace(words, finding=said, risk=replace(words.risk, value=odds)))
 
@@ -237,7 +237,7 @@ def test_what_is_not_proved_is_said_so_and_an_audit_breaks_it():
         "Claimed 1, proved nothing: the bounds come from the data.",
     )
     assert said(one, None, leak=4.3434) == ("broken", "Claimed 1, proved nothing: an audit measures at least 4.34.")
-    elsewhere = "Claimed 0.1, proved nothing: for a claimed 1, an audit measures at least 4.34."
+    elsewhere = "Claimed 0.1, proved nothing: for a claim of 1, an audit measures at least 4.34."
     assert said(claim(0.1), None, leak=4.3434) == ("broken", elsewhere)
     assert said(one, None, leak=0.9) == ("claimed", "Claimed 1, proved nothing."), "no more than is claimed"
     nothing = ("claimed", "Nothing is claimed, and nothing is proved.")
@@ -454,9 +454,9 @@ def test_what_is_expected_at_another_epsilon_is_what_a_run_there_says(name, n, g
         (0.7, 0.8, 0.8, "Noise drags the centers off their crowds"),
         (0.7, 0.8, 0.1, "The centers miss their crowds"),  # miss not caused by noise
         (0.7, 0.8, None, "The centers miss their crowds"),
-        (0.3, 0.2, 0.2, "The centers wobble, but find their crowds"),
-        (0.3, 0.9, 0.2, "The centers land elsewhere, and serve their crowds less well"),
-        (0.02, 0.9, 0.1, "The centers land elsewhere, and serve their crowds just as well"),
+        (0.3, 0.2, 0.2, "The centers wobble but find their crowds"),
+        (0.3, 0.9, 0.2, "The centers land elsewhere and serve their crowds less well"),
+        (0.02, 0.9, 0.1, "The centers land elsewhere and serve their crowds just as well"),
         (0.02, 0.05, 0.8, "Lucky noise"),  # luck: the median of such runs would miss
         (0.02, 0.05, 0.1, "Four centers land where they should"),
         (0.02, 0.05, None, "Four centers land where they should"),

@@ -150,7 +150,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
         """Return the run in one sentence."""
         return Sentence(
             curator="Nothing is hidden: the centers are exact means of real records.",
-            public="Nothing is released: every number of this run is exact.",
+            public="Nothing is released: every number in this run is exact.",
         )
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:

@@ -16,7 +16,7 @@ from dpviz.methods.convergent_kmeans.run import ZONE_EXPONENT
 from dpviz.metrics import nonprivate_costs
 from dpviz.solvers import SEED_SHARE, lloyd
 from dpviz.stories.method import Worlds
-from dpviz.stories.panel import number
+from dpviz.stories.panel import counted, number
 from dpviz.stories.spending import leaves
 from dpviz.stories.teaching import (
     KAIROUZ,
@@ -74,7 +74,7 @@ ROUNDS = Knob(
     "choice",
     str(FEW),
     "Rounds",
-    f"All of them together spend ε = {EPSILON:g}.",
+    f"All rounds together spend ε = {EPSILON:g}.",
     choices=tuple((str(n), str(n)) for n in (1, FEW, 10, MANY)),
 )
 
@@ -95,24 +95,24 @@ def more_rounds() -> Answer:
 def rounds_words(rounds: str) -> str:
     """Describe the cost of this many rounds, in the middle of many runs."""
     return (
-        f"Rounds: {rounds}. In a typical run out of {N_RUNS}, centers cost "
-        f"**{number(nonprivate_cost_of(int(rounds)))}** times as much as without noise. The cost adds up people's "
-        "squared distances to their centers."
+        f"With {counted(int(rounds), 'round')}, the centers in a typical run out of {N_RUNS} cost "
+        f"**{number(nonprivate_cost_of(int(rounds)))}** times as much as without noise. The cost is the sum of "
+        "people's squared distances to their centers."
     )
 
 
 CHAPTER = RunChapter(
     "noise",
     "k-means with noise",
-    f"{N:,} people, {K} clusters. Every round of private k-means publishes noisy averages, and all rounds share one "
-    f"ε: {EPSILON:g} for {FEW} rounds at first. Orange lines are noise; everyone sees the blue centers.",
+    f"Here are {N:,} people in {K} clusters. Every round of private k-means publishes noisy averages, and all rounds "
+    f"share ε = {EPSILON:g}. At first, there are {FEW} rounds. Orange lines are noise; everyone sees the blue centers.",
     Question(
-        f"Without noise, more rounds never hurt. What do {MANY} rounds do at the same ε?",
-        ranges("Better centers", "The same, within 5 %", "Worse centers", at=(0.95, 1.05)),
+        f"Without noise, more rounds never hurt. What happens with {MANY} rounds at the same ε?",
+        ranges("Centers get better", "Hardly anything, within 5 %", "Centers get worse", at=(0.95, 1.05)),
         more_rounds,
-        f"Worse: in a typical run, people are much farther from their center, at **{{measured}}** times the cost "
-        f"without noise, compared with {{few}} for {FEW} rounds. Each of {MANY} rounds gets a {MANY}th of ε, so every "
-        f"look at the data is {MANY // FEW} times as noisy.",
+        f"The centers get worse: in a typical run, they cost **{{measured}}** times as much as without noise, compared "
+        f"with {{few}} times for {FEW} rounds. Each of the {MANY} rounds gets one {MANY}th of ε, so every look at the "
+        f"data is {MANY // FEW} times as noisy.",
     ),
     ROUNDS,
     records,
@@ -124,7 +124,7 @@ CHAPTER = RunChapter(
         "released center": "Published center",
     },
     112,
-    "Every look at the data costs ε, and the costs add up: more rounds share the same ε, so each has more noise.",
+    "Every look at the data costs ε, and the costs add up. If more rounds share the same ε, each round has more noise.",
     str(MANY),
     lambda _: {
         "data": "blobs",
@@ -135,7 +135,7 @@ CHAPTER = RunChapter(
         "noise_seed": "112",
     },
     caption=rounds_words,
-    leads="Its page, where a rule sets the rounds",
+    leads="The method's page, where a rule sets the number of rounds",
 )
 
 

@@ -244,7 +244,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     @property
     def lede(self) -> str:
         """The purpose of the method, and its release. Public."""
-        return "Separate crowds where nobody is. Only **cuts and averages** are published."
+        return "Cut through empty space; only **cuts and averages** are published."
 
     def finding(self) -> Sentence:
         """Describe the run in one sentence, which names no unproved protection."""
@@ -272,7 +272,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             return f"cuts run through crowds: {some} {'is' if found < 2 else 'are'} found"
         every = f"all {in_words(known)} clusters" if known > 1 else "the one cluster"
         if k > known:
-            return f"{cuts} find {every}, and cut {'them' if known > 1 else 'it'} finer than need be"
+            return f"{cuts} find {every} but split {'some' if known > 1 else 'it'} needlessly"
         if k == 1:
             return doubt.ends("there is one cluster, and nothing is cut")
         if doubt is Doubt.GONE:
@@ -289,7 +289,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             return f"{leave}, no better than a blind guess"
         if self.doubt in (Doubt.GONE, Doubt.UNPROVED):
             return self.doubt.ends(f"{leave}")
-        return f"{leave}, {'' if self.spread_share <= TIGHT else 'hardly '}tighter than one for everyone"
+        return f"{leave}, {'' if self.spread_share <= TIGHT else 'hardly '}tighter than one big cluster"
 
     @cached_property
     def spread_share(self) -> float:
@@ -306,7 +306,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             return self.doubt.ends(f"{cuts} {leave}")
         tree = self.release.tree
         if tree.minimum_count > COARSE * max(float(tree.noisy_counts[0]), 1.0):
-            return f"{cuts}; so much noise may hide further gaps"
+            return f"{cuts} {'are' if self.k > 2 else 'is'} made, but this much noise may hide more gaps"
         if self.n_clear_cuts == self.k - 1:
             return self.doubt.ends(f"{cuts} at clear gaps {leave}")
         return f"{cuts}, {in_words(self.n_clear_cuts)} of them at clear gaps, {leave}"

@@ -59,27 +59,27 @@ def count_clusters(epsilon: float) -> Answer:
 
 
 CLUSTERS = ranges("1 or 2", "3 or 4", "5", "6 or more", at=(2.5, 4.5, 5.5))
-EPSILON = Knob("course_cuts", "float", 0.1, "ε", "All cuts and counts together.", 0.05, 5.0, log=True)
+EPSILON = Knob("course_cuts", "float", 0.1, "ε", "For all cuts and counts together.", 0.05, 5.0, log=True)
 CHAPTER = RunChapter(
     "cuts",
-    "Cuts where nobody is",
-    f"{N:,} people form five groups, but the method DPM does not know how many. It cuts the box in two where it is "
-    "empty, repeatedly. A cut counts if noisy counts find enough people on both sides; at ε = "
-    f"{EPSILON.default:g} they often do not.",
+    "Cuts through empty space",
+    f"Here, {N:,} people form five groups, but the method, DPM, does not know that. It repeatedly cuts the box where "
+    "it is empty. A cut is kept only if noisy counts find enough people on both sides; at ε = "
+    f"{EPSILON.default:g}, they often do not.",
     Question(
-        f"Now ε is 1. How many clusters does it typically find, in {N_RUNS} runs?",
+        f"Now ε is 1. How many clusters does DPM typically find in {N_RUNS} runs?",
         CLUSTERS,
         lambda: count_clusters(1.0),
-        "Usually **{measured}**; in {runs} runs it was {range}. A cut needs a gap that stands out from the noise: "
-        "at a small ε, DPM usually stops early, but noise may also look like a gap and cut a group in two.",
+        "Usually **{measured}** ({range} in {runs} runs). A cut needs a gap that stands out from the noise: at a "
+        "small ε, DPM usually stops early, but noise can also look like a gap and split a group in two.",
     ),
     EPSILON,
     records,
     lambda epsilon: {"epsilon": float(epsilon)},
     {"public bounds": "Public limits", "person": "A person", "cut": "Cut", "released average": "Published average"},
     112,
-    "A method can find the number of clusters by itself, by cutting through empty space; "
-    "if ε is too small, it stops early.",
+    "By cutting through empty space, a method can find the number of clusters by itself. If ε is too small, it stops "
+    "early.",
     1.0,
     lambda epsilon: {"data": "blobs", "n": str(N), "epsilon": str(float(epsilon)), "noise_seed": "112"},
 )

@@ -262,17 +262,17 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return self._publics_finding()
         hills, many, known = things(peaks, "hill"), self.crowds, len(np.unique(self.classes))
         if k != known:
-            return f"{hills} {'link up into' if peaks > k else 'are'} {many}, but {in_words(known)} are known"
+            return f"{hills} {'link up into' if peaks > k else 'make'} {many}, but the data have {in_words(known)}"
         if doubt is Doubt.GONE:
             if ari >= EXACT:
                 return doubt.ends(f"the {many} are right")
             if ari >= ALMOST:
-                return doubt.ends(f"the {many} are almost right")
+                return doubt.ends(f"the {many} are nearly right")
             return doubt.ends(f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}")
         if doubt is Doubt.UNPROVED:
             wrong = "partly mixed up" if ari >= MIXED else "torn apart"
             return doubt.ends(f"{hills} make {many}, {'almost right' if ari >= ALMOST else wrong}")
-        make = f"{hills} link up into {many}" if peaks > k else f"{hills} are {many}"
+        make = f"{hills} link up into {many}" if peaks > k else f"{hills} make {many}"
         if ari >= EXACT:
             return f"{make}, exactly right"
         if ari >= ALMOST:
@@ -281,7 +281,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         wrong = f"some {some} join the wrong {crowd[:-1]}" if ari >= MIXED else f"the {crowd} are torn apart"
         if self.is_drowned:
             return f"noise drowns out most hills, and {wrong}"
-        return f"{make}, but {wrong}" if ari >= MIXED else f"{hills} chain the wrong way, and {wrong}"
+        return f"{make}, but {wrong}" if ari >= MIXED else f"{hills} link up the wrong way, and {wrong}"
 
     @property
     def is_drowned(self) -> bool:
@@ -297,7 +297,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return f"only {hills} {stand} left, too few for {things(asked, 'cluster')}"
         if self.is_drowned and doubt not in (Doubt.GONE, Doubt.UNPROVED):
             return f"noise drowns out most hills: {in_words(peaks)} {'is' if peaks == 1 else 'are'} left, in {clusters}"
-        one, more = ("links up into", "link up into") if peaks > k else ("is", "are")
+        one, more = ("links up into", "link up into") if peaks > k else ("makes", "make")
         return doubt.ends(f"{hills} {one if peaks == 1 else more} {clusters}")
 
     @property

@@ -91,24 +91,24 @@ def both() -> Answer:
 def how_to_read(epsilon: float) -> str:
     """Explain how to read the picture. The picture shows the result of a run."""
     return (
-        f"One run at ε = {number(epsilon)}: each color is a cluster, and lines join its hills. Different noise gives "
-        "a different landscape: a run can be lucky."
+        f"This is one run at ε = {number(epsilon)}. Each color is a cluster, and lines join its hills. Different "
+        "noise would give a different landscape, so a run can be lucky."
     )
 
 
 CHAPTER = RunChapter(
     "hills",
     "Hills and passes",
-    f"{N:,} people form two moons that no straight line can separate. The method, Morse processing, makes a noisy "
-    "landscape with hills where many people are. Two hills count as one cluster if the pass between them is high. At "
-    f"first ε = {EPSILON.default:g}.",
+    f"Here, {N:,} people form two moons that no straight line can separate. Morse processing makes a noisy landscape, "
+    "with hills where there are many people. Two hills belong to one cluster if the pass between them is high. At "
+    f"first, ε = {EPSILON.default:g}.",
     Question(
-        f"Now ε is 5. In how many of {N_RUNS} runs are the two clusters the two moons?",
+        f"Now ε is 5. In how many of {N_RUNS} runs do the two clusters match the two moons?",
         MOONS,
         both,
-        "In **{measured} of {runs}**; at ε = 1 in only {few}, or in {then} with {enough} people: noisy hills break a "
-        "moon in two, or join both. Once the landscape is published, cutting it into more or fewer clusters costs no "
-        "more ε.",
+        "In **{measured} of {runs}**, compared with only {few} at ε = 1, or {then} with {enough} people: noisy hills "
+        "can break a moon in two or join both moons. Once the landscape is published, cutting it into more or fewer "
+        "clusters costs no extra ε.",
     ),
     EPSILON,
     records,
@@ -116,7 +116,7 @@ CHAPTER = RunChapter(
     {"hill": "Cluster", "person": "A person", "ridge between hills": "Joined over a pass", "hilltop": "Top of a hill"},
     # A typical run: wrong at ε = 1, right at 5.
     0,
-    "Clusters can have any shape as hills of a noisy landscape; anything computed from a release costs no more ε.",
+    "As hills of a noisy landscape, clusters can have any shape. Anything computed from a release costs no extra ε.",
     5.0,
     lambda epsilon: {
         "data": "moons",

@@ -199,7 +199,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
     def lede(self) -> str:
         """The purpose of the method, and its release. Public."""
         who = "person" if self.record_word == "person" else "owner"
-        return f"Trust nobody: every {who} sends only a **moved point**."
+        return f"Trust nobody: every {who} sends only a **noisy point**."
 
     def finding(self) -> Sentence:
         """Describe the run in one sentence: the expected move, and how much of the map it leaves. Public."""
@@ -208,19 +208,19 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         # Walls change the places where points land, but not the protection from the noise.
         lands = f"Everyone lands {away} away on average" if self.is_free else f"Noise averages {away}, kept inside"
         if share >= GONE:
-            left = f": {'homes' if urban else 'places'} are lost"
+            left = ": only noise is left"
         elif share >= OUTLINE:
             left = ": only a blur is left"
         elif share >= DISTRICTS:
-            left = f": {'districts show, not streets' if urban else 'groups show, details fade'}"
+            left = f": {'only districts still show' if urban else 'groups show, details fade'}"
         elif share >= STREETS:
-            left = f": {'streets show, not houses' if urban else 'details begin to show'}"
+            left = f": {'streets show, but not houses' if urban else 'details begin to show'}"
         elif doubt is Doubt.UNPROVED:
-            left = "; no limit is proved"
+            left = "; no guarantee is proved"
         elif doubt is Doubt.GONE:
-            left = f": your {'home' if urban else 'place'} shows"
+            left = f": your {'home' if urban else 'place'} shows through"
         else:
-            left = ": the map is true, places blur"
+            left = ": only small details blur"
         sentence = f"{lands}{left}."
         if len(sentence) > MOST_CHARACTERS:
             sentence = sentence.replace(" of the map", "", 1).replace("Everyone lands", "All land", 1)

@@ -164,14 +164,15 @@ def move_words(level: float) -> str:
 CHAPTER = RunChapter(
     "sending",
     "Noise before sending",
-    "People trust no one: each moves their own place at random (orange) and sends only the result (blue). "
-    f"Here ε limits how well anyone can tell apart two places {RADIUS:g} m from each other. At first "
+    "These people trust no one, so each of them moves their own place at random (orange) and sends only the result "
+    f"(blue). Here, ε limits how well anyone can distinguish two places that are {RADIUS:g} m apart. At first, "
     f"ε = {SENT.default:g}.",
     Question(
         f"At ε = 1 within {RADIUS:g} m, how far does a place move on average?",
         ranges("Less than 250 m", "250 to 750 m", "750 to 1,500 m", "More", at=(250, 750, 1500)),
         mean_move,
-        "**{measured}**, the mean of {draws} tries: if no one is trusted, each place needs enough noise of its own. "
+        "**{measured}**, on average over {draws} tries: if no one is trusted, every place needs enough noise of its "
+        "own. "
         "Places farther apart are easier to tell apart, because ε is per unit of distance.",
     ),
     SENT,
@@ -179,7 +180,8 @@ CHAPTER = RunChapter(
     lambda level: {"epsilon": epsilon_of_level(float(level), RADIUS)},
     {"person": "True place", "sent point": "Place that is sent", "noise": "Move"},
     1,
-    "Noise added before sending protects against everyone, even the collector; its ε is per unit of distance.",
+    "Noise that people add before sending protects them from everyone, even the collector. Its ε is per unit of "
+    "distance.",
     1.0,
     lambda level: {"data": "city", "n": str(N), "radius": "4", "epsilon": str(float(level)), "noise_seed": "1"},
     apart_words,

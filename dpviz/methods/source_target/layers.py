@@ -51,7 +51,7 @@ SHORT = 0.1
 # Smallest share of its opacity that a thread keeps.
 FAINTEST = 0.3
 AVERAGE = "noisy average"
-# m. A resident farther from help than this is in the dark; the tones of the ground change at equal shares of it.
+# m. A resident farther from help than this is far from help; the tones of the ground change at equal shares of it.
 REACH, TONES = 1_000.0, 5
 # Opacity of such a resident's way.
 DARK_WAY = 0.55
@@ -124,13 +124,13 @@ def light_layers(unit: Points, known: Points, centers: Points, reach: float, pla
 
 
 def dark_layers(targets: Points, helpers: Points, far: Labels, nouns: Nouns, plane: Projection) -> list[Layer]:
-    """Draw the targets (n, d) in the dark, `far`, with their ways to the nearest helpers (f, d), box units."""
-    name, places = f"{nouns.target[0]} in the dark", plane(targets[far])
+    """Draw the targets (n, d) far from help, `far`, with paths to the nearest helpers (f, d), box units."""
+    name, places = f"{nouns.target[0]} far from help", plane(targets[far])
     ways = np.concatenate([places, plane(helpers)], axis=-1)[None]
     ids = tuple(far.tolist())
     arrays = {"ends": ways, "alpha": np.full((1, len(far)), DARK_WAY)}
     return [
-        _layer("way to help", Kind.SEGMENTS, UNRELEASED, (CHOICE,), arrays, size=1.0, ids=ids, legend=False),
+        _layer("path to help", Kind.SEGMENTS, UNRELEASED, (CHOICE,), arrays, size=1.0, ids=ids, legend=False),
         _layer(name, Kind.MARKS, UNRELEASED, (CHOICE,), places[None], size=5.5, ids=ids, label="over 1 km from help"),
     ]
 

@@ -261,9 +261,9 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def lede(self) -> str:
         """The purpose of the method, and the meaning of its points. Public."""
         if self.reach is not None:
-            return f"Where is help missing? Only **blue** is published about {self.source_words}."
+            return f"Where is help needed? Only **blue marks** about {self.source_words} are published."
         wanted = "Choose centers for the" if self.is_neutral else "Bring help to"
-        return f"{wanted} {self.words.nouns.target[1]}; only **blue** is published about {self.source_named}."
+        return f"{wanted} {self.words.nouns.target[1]}; only **blue marks** about {self.source_named} are published."
 
     def finding(self) -> Sentence:
         """Describe the run in one sentence, which names no unproved protection."""
@@ -276,20 +276,20 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         if self.reach is not None:
             one, all_of_them = self.words.nouns.target
             n = len(self.nonprivate_dark(self.release.selected))
-            stay = f"{in_words(n)} {one} stays" if n == 1 else f"{in_words(n)} {all_of_them} stay"
+            far = f"{in_words(n)} {one} is" if n == 1 else f"{in_words(n)} {all_of_them} are"
             if not self.hides:
-                return self.doubt.ends(f"{stay} in the dark")
+                return self.doubt.ends(f"{far} far from help")
             return (
-                f"{many} stay secret, and only {stay} in the dark"
+                f"{many} stay secret, and only {far} far from help"
                 if near
-                else f"noise hides {many}, and {stay} in the dark"
+                else f"noise hides {many}, but {far} far from help"
             )
         if cost > ignored > floor:
             far = "served so badly" if self.is_neutral else "so far away"
             return f"{help_is} {far} that ignoring {self.source_named} does better"
         if not near and cost > floor + SAVED * (ignored - floor):
             nearer = "served hardly better" if self.is_neutral else "hardly nearer"
-            return f"{help_is} {nearer} than if the {many} {'was' if self.is_neutral else 'were'} ignored"
+            return f"{help_is} {nearer} than if the {many} were ignored"
         if self.is_neutral:
             farther = f"{help_is} served {'nearly as well' if near else 'a little worse'}"
         else:
@@ -326,7 +326,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         if not len(released):
             return f"no average was released: the places ignore the {self.source_words}"
         if outside > SCATTERED:
-            return "noise scatters the averages: these places may be guesses"
+            return "noise scatters the averages, so these places may be mere guesses"
         return self.doubt.ends(f"{things(k, 'place')} {'is' if k == 1 else 'are'} chosen")
 
     @cached_property
@@ -341,7 +341,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         """
         _, floor = self.costs
         ignored = self.cost_of_ignoring
-        where = f"{self.words.nouns.target[1].capitalize()}' way to {'a center' if self.is_neutral else 'help'}"
+        where = f"{self.words.nouns.target[1].capitalize()}' distance to {'a center' if self.is_neutral else 'help'}"
         lines = ((ignored, f"ignoring {self.source_named}"), (floor, "without privacy"))
         low, high = LEAST_WAY * floor, max(MOST_WAY * ignored, floor) or 1.0
         public = replace(center_facts.noise_strip("Noise moves averages by"), low=LEAST_NOISE, high=100.0, log=True)

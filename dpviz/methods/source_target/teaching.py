@@ -90,15 +90,15 @@ def helpers_note() -> Callable[[float], str]:
 CHAPTER = RunChapter(
     "helpers",
     "Helpers kept secret",
-    "Green places need first aid nearby. Paramedics live at the gray rings, which stay secret: noisy averages "
-    f"of homes (diamonds) stand in for them, and {N_CENTERS} new centers, first-aid points, go where none is near. "
-    f"At first ε = {EPSILON.default:g}.",
+    "Green places need first aid nearby. Paramedics live at the gray rings, which stay secret. Noisy averages of their "
+    f"homes (diamonds) stand in for them, and {N_CENTERS} new centers (first-aid points) go where no average is near. "
+    f"At first, ε = {EPSILON.default:g}.",
     Question(
-        "Now ε is 1. How much farther do people walk than if the homes were known, in percent?",
+        "Now ε is 1. How much farther, in percent, do people walk than if the homes were known?",
         FARTHER,
         lambda: private(1.0),
-        "Typically **{measured} %** farther, in {runs} runs. Approximate locations are enough here: it only matters "
-        "which neighborhoods have help already, not who lives where.",
+        "In a typical run out of {runs}, **{measured} %** farther. Approximate locations are enough here: what matters "
+        "is which neighborhoods already have help, not who lives where.",
     ),
     EPSILON,
     helpers,
@@ -110,8 +110,8 @@ CHAPTER = RunChapter(
         "new first-aid point": "New center",
     },
     112,
-    "A secret can be used without being shown: noisy averages stand in for it, and everything computed from them is "
-    "public.",
+    "A secret can be used without being shown: noisy averages stand in for it, and everything computed from them can "
+    "be published.",
     1.0,
     lambda epsilon: {
         "data": "first_aid",

@@ -93,7 +93,7 @@ def sentence(audited: Audited) -> Sentence:
         # The bound could be above the limit, but the verdict could not.
         if most > limit:
             most, surely = bound.ceiling_at(VERDICT_CONFIDENCE), f" with {percent(VERDICT_CONFIDENCE)} confidence"
-        words = f"Undecided: {bound.n_runs:,} runs can show at most {ceiled(most)}{surely}, and it promised "
+        words = f"Undecided: {bound.n_runs:,} runs can show at most {ceiled(most)}{surely}, but the promise is "
         words += f"{ceiled(limit)} ({kind}). They show that {least}, with {sure}."
     else:
         words = f"No violation found in {runs}: {least} with {sure} ({kind}: {ceiled(limit)}).{more}"
@@ -423,12 +423,12 @@ def finding_of(audited: Audited, who: str = IT) -> str:
         runs = f"{2 * bound.n_estimating:,} runs"
         # Use the verdict's confidence if the bound's own ceiling could be above the limit.
         most = bound.ceiling if bound.ceiling <= audited.limit.epsilon else bound.ceiling_at(VERDICT_CONFIDENCE)
-        return f"Undecided: {runs} can show at most {ceiled(most)} of the promised {promised}."
+        return f"Undecided: the promise is {promised}; {runs} can show at most {ceiled(most)}."
     if _is_doubtful(audited):
         return f"Undecided: the promise is {promised}, and these runs point to {least}."
     if least != "0":
-        return f"Kept so far: these runs show at least {least} of the promised {promised}."
-    return _named(who, f"promised {promised}; this attack cannot surely tell the worlds apart.")
+        return f"Kept so far: the promise is {promised}; these runs show at least {least}."
+    return _named(who, f"promised {promised}; this attack can hardly tell the worlds apart.")
 
 
 def broken(limit: float, leak: float, who: str = IT) -> str:

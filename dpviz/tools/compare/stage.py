@@ -384,8 +384,8 @@ def finding(
     elif worst > FAR:
         words = _leaders(order, costs, far if far is not None and medians[far.key] >= worst else order[-1])
     elif worst > NEAR:
-        more = f"The proved methods draw level: at most {ceiled_two(100.0 * (worst - 1.0))} % more cost."
-        words = f"The proved methods draw level. {_capital(said(far))} is still far behind." if far else more
+        more = f"The proved methods are nearly tied: at most {ceiled_two(100.0 * (worst - 1.0))} % more cost."
+        words = f"The proved methods are nearly tied. {_capital(said(far))} is still far behind." if far else more
     elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
         words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in the run drawn here."
     elif _hardly(rows * epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
@@ -405,9 +405,9 @@ def _leaders(order: Sequence[MethodMap], costs: Mapping[str, FloatArray], last: 
     near = [each for each in order[1:] if median_interval(costs[each.key])[0] <= high]
     leading = [order[0], *near]
     if last in leading:
-        return "At this much privacy the proved methods cannot be told apart."
+        return "At this much privacy, the proved methods cannot be told apart."
     if len(leading) == 1:
-        return f"Here {said(order[0])} wins; {said(last)} is far behind."
+        return f"Here, {said(order[0])} wins; {said(last)} is far behind."
     if len(leading) == 2:
         return f"{_capital(said(order[0]))} and {said(near[0])} lead; {said(last)} is far behind."
     return f"{_capital(in_words(len(leading)))} methods lead; {said(last)} is far behind."
@@ -425,11 +425,13 @@ def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
     if _hardly(epsilon):
         return f"{some}, and at this ε {'it promises' if len(proved) == 1 else 'they promise'} almost nothing."
     same = (
-        "One promise is proved." if len(proved) == 1 else f"{_capital(in_words(len(proved)))} methods promise the same."
+        "One promise is proved."
+        if len(proved) == 1
+        else f"{_capital(in_words(len(proved)))} proved methods make the same promise."
     )
     if n_open == 0:
-        return same if len(proved) == 1 else f"{same} All of it is proved."
-    return f"{same} {_capital(in_words(n_open))} {'promise' if n_open == 1 else 'promises'} nobody has proved."
+        return same
+    return f"{same} {_capital(in_words(n_open))} {'other has' if n_open == 1 else 'others have'} no proof."
 
 
 def _hardly(epsilon: float) -> bool:
@@ -450,7 +452,7 @@ def lede(title: str, n: int, audience: Audience) -> Sentence:
     """State the meaning of the points, and which of them are released; centers for the curator only are not."""
     if audience is Audience.CURATOR:
         words = "each run would be one more release of these records."
-        return Sentence(f"Gray: {n:,} people. Blue: centers. All of it is secret.", f"{title}: {words}")
+        return Sentence(f"Gray: {n:,} people. Blue: centers. All of this is secret.", f"{title}: {words}")
     return Sentence(f"Gray: {n:,} people, secret. Blue: released.", "Blue: released.")
 
 

@@ -108,15 +108,16 @@ def average_words(leaver: int) -> str:
 AVERAGE = Chapter(
     "average",
     "Two averages reveal one salary",
-    f"{N_COLLEAGUES} colleagues keep their salaries secret (gray rings). Only their average is published. Then one "
-    f"leaves, and the average of the other {N_COLLEAGUES - 1} is also published: two blue lines, close together.",
+    f"The salaries of {N_COLLEAGUES} colleagues are secret (gray rings); only their average is published. Then one "
+    f"colleague leaves, and the average of the remaining {N_COLLEAGUES - 1} is published, too. The two averages are "
+    "the blue lines, close together.",
     Question(
-        "How close can anyone come to the salary of the one who left?",
-        ranges("To the dollar", "To about $1,000", "Not even that", at=(1.0, 2_000.0)),
+        "How closely can anyone work out the salary of the person who left?",
+        ranges("To the dollar", "To within about $1,000", "Not even that closely", at=(1.0, 2_000.0)),
         average_answer,
-        f"To the dollar, off by at most **{{measured}}**: {N_COLLEAGUES} × the first average minus "
-        f"{N_COLLEAGUES - 1} × the second is the salary of the person who left. Each average was harmless alone; "
-        "together they reveal one person's salary.",
+        f"To the dollar, with an error of at most **{{measured}}**: {N_COLLEAGUES} times the first average, minus "
+        f"{N_COLLEAGUES - 1} times the second, is the salary of the person who left. Each average is harmless on its "
+        "own; together, they reveal one person's salary.",
     ),
     LEAVER,
     average_picture,
@@ -179,29 +180,30 @@ def coin_words(epsilon: float) -> str:
     """Return the meaning of a "yes", as a sentence."""
     yes, no = yes_of_100(epsilon)
     return (
-        f"Of 100 who say yes, {yes} mean it and {no} do not: a yes is {factor_words(epsilon)} as likely if it is "
-        "true, and ε limits that factor. Move ε left: the squares become more alike, and an answer reveals less."
+        f"When 100 people say yes, {yes} of them mean it, and {no} do not. A yes is {factor_words(epsilon)} as likely "
+        "if it is true, and ε limits that factor. Move ε to the left: the squares look more alike, and each answer "
+        "reveals less."
     )
 
 
 COIN = Chapter(
     "coin",
     "A coin that lies for you",
-    "You are asked an embarrassing yes-or-no question. You toss a coin that nobody sees. Heads: tell the truth. "
-    f"Tails: toss again, and say yes for heads, no for tails. Here are {SIDE**2} people whose true answer is yes, and "
-    f"{SIDE**2} with no.",
+    "Someone asks you an embarrassing yes-or-no question. You toss a coin in secret. Heads: you tell the truth. "
+    f"Tails: you toss again and say yes for heads, no for tails. Here are {SIDE**2} people whose true answer is yes, "
+    f"and {SIDE**2} whose answer is no.",
     Question(
         "Someone says yes, and you believe it. How many times out of 100 are you right?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         lambda: attack_coin(TWO_TOSSES),
-        "**{measured}** times in 100, in random runs; a blind guess is right 50 times. The more often the coin tells "
-        f"the truth, the larger its **ε** (“epsilon”): at ε = ln 3, about {TWO_TOSSES:.2g}, an *attacker* who "
-        "guesses your answer is right at most {limit} times.",
+        "In random trials, **{measured}** times in 100; a blind guess is right 50 times. The more often you tell the "
+        f"truth, the larger **ε** (“epsilon”): at ε = ln 3, about {TWO_TOSSES:.2g}, an *attacker* who guesses your "
+        "answer is right at most {limit} times.",
     ),
     LEANING,
     coin_picture,
     coin_words,
-    "ε limits how many times out of 100 anyone who sees the result can be right about me. A coin flip is right 50 "
+    "ε limits how often anyone who sees the result can guess right about me. In 100 guesses, a coin flip is right 50 "
     f"times; the limit is "
     f"{', '.join(f'{limit(attacker_odds(each))} at ε = {each:g}' for each in (0.1, 1.0, 2.0, 4.0))}.",
 )
@@ -222,7 +224,7 @@ PEOPLE = Knob(
     "choice",
     str(FEW),
     "People",
-    "How many people the average is taken over. ε stays the same.",
+    "The number of people in the average. ε stays the same.",
     choices=tuple((str(n), f"{n:,}") for n in CROWDS),
 )
 
@@ -295,7 +297,7 @@ def mean_words(people: str) -> str:
     """Return the effects of the number of people, and the value that stays the same, as a sentence."""
     n = int(people)
     return (
-        f"One of {n:,} people moves the average by at most \\${ceiled(TOP / n)}, so noise of about "
+        f"Each of {n:,} people moves the average by at most \\${ceiled(TOP / n)}, so noise of about "
         f"**{_dollars(mean_noise(n).scale)}** is enough: anyone who guesses whether you earn \\$0 or \\${TOP:,.0f} is "
         f"right at most **{limit(mean_odds(n))}** times in 100."
     )
@@ -304,24 +306,25 @@ def mean_words(people: str) -> str:
 MEAN = Chapter(
     "mean",
     "One noisy average",
-    f"{FEW} people publish their average salary plus *noise*, a random amount, at ε = {TWO_TOSSES:.2g}; the blue dots "
-    f"are {N_DRAWN} tries. Salaries are between \\$0 and \\${TOP:,.0f}, so one person moves the average by at most "
-    f"\\${ceiled(TOP / FEW)}. The noise covers just that.",
+    f"A group of {FEW} people publishes its average salary plus *noise*, a random amount, at ε = {TWO_TOSSES:.2g}; "
+    f"the blue dots show {N_DRAWN} tries. Salaries range from \\$0 to \\${TOP:,.0f}, so one person moves the average "
+    f"by at most \\${ceiled(TOP / FEW)}. The noise is sized to match.",
     Question(
-        f"Now {MANY:,} people take part, at the same ε. An attacker knows that you earn \\$0 or \\${TOP:,.0f}, and "
-        "guesses which. How often is the guess right?",
+        f"Now {MANY:,} people take part at the same ε. An attacker knows that you earn either \\$0 or \\${TOP:,.0f} "
+        "and guesses which. How often is the guess right?",
         ranges(
             "Less often", f"At most {limit(attacker_odds(TWO_TOSSES))} in 100, as before", "More often", at=(-0.5, 0.5)
         ),
         mean_answer,
-        "**The promise stays the same: at most {measured} in 100**, because the noise covers one person's share in "
-        f"any crowd. More people change only the accuracy: the average is off by {{few}} with {FEW} people, and by "
-        f"{{many}} with {MANY:,}.",
+        "**The promise stays the same: at most {measured} in 100**, because the noise hides one person's effect in a "
+        f"crowd of any size. More people only improve the accuracy: the average is off by {{few}} with {FEW} people, "
+        f"but only by {{many}} with {MANY:,}.",
     ),
     PEOPLE,
     mean_picture,
     mean_words,
-    "More people make a noisy average more accurate. The promise to each of them stays the same: ε alone sets it.",
+    "More people make a noisy average more accurate. The promise to each of them depends on ε alone, so it stays the "
+    "same.",
     asked=str(MANY),
 )
 
@@ -388,30 +391,32 @@ def audit_words(share: str) -> str:
     bound = audit_bound(float(share))
     least = floored(bound.epsilon_lower)
     if bound.violates(CLAIMED):
-        return f"Claimed: ε = {CLAIMED:g}. {N_RUNS:,} runs show at least **ε = {least}**: the claim is false."
+        return f"The claim is ε = {CLAIMED:g}, but {N_RUNS:,} runs show at least **ε = {least}**: the claim is false."
     return (
-        f"Claimed: ε = {CLAIMED:g}. {N_RUNS:,} runs show at least ε = {least}: nothing contradicts the claim, and "
-        "nothing proves it."
+        f"The claim is ε = {CLAIMED:g}, and {N_RUNS:,} runs show at least ε = {least}. This neither contradicts the "
+        "claim nor proves it."
     )
 
 
 AUDIT = Chapter(
     "audit",
     "A promise, measured",
-    f"A method publishes a count of {N_COUNTED} people with noise, and claims ε = {CLAIMED:g}. An audit runs it "
+    f"A method publishes a noisy count of {N_COUNTED} people and claims ε = {CLAIMED:g}. An audit runs it "
     f"{N_RUNS:,} times with you and 20,000 times without you. The easier it is to tell the two cases apart, the weaker "
     "the protection.",
     Question(
-        "Suppose the method forgot half of its noise. What do the runs show?",
+        "Suppose the method added only half of the noise that it needs. What do the runs show?",
         ranges("Nothing suspicious", "A little more than claimed", "The claim is clearly false", at=(1.0, 1.5)),
         audit_answer,
-        "That ε is at least **{measured}**, not 1: the false claim is caught. With all of its noise, the runs show "
-        "{honest}, which neither contradicts the claim nor proves it: a better attack might find more.",
+        "They show that ε is at least **{measured}**, not 1, so they catch the false claim. With all of the noise, "
+        "they show at least {honest}, which neither contradicts the claim nor proves it: a better attack might find "
+        "more.",
     ),
     NOISE,
     audit_picture,
     audit_words,
-    "By running two worlds, an audit can catch a false promise. It can never prove a true one.",
+    "By running a method with and without one person, an audit can catch a false promise. It can never prove a true "
+    "one.",
     asked="0.5",
 )
 
@@ -476,25 +481,28 @@ def decide_picture(epsilon: float, *, answered: bool) -> Scene:
 def decide_words(epsilon: float) -> str:
     """Return the price of this ε, as a sentence."""
     clinic, town = (number(age_error(n, epsilon)) for n in (CLINIC, TOWN))
-    return f"Off by about **{clinic} years** in the clinic, **{town}** in the town. Which ε would you choose?"
+    return (
+        f"The average is off by about **{clinic} years** for the clinic, **{town}** for the town. Which ε do you "
+        "choose?"
+    )
 
 
 DECIDE = Chapter(
     "decide",
     "You decide",
-    f"A clinic of {CLINIC} people and a town of {TOWN:,} each publish their average age with noise. Both want it to "
-    "be off by about half a year at most: the green line. More ε means more accuracy and less privacy.",
+    f"A clinic of {CLINIC} people and a town of {TOWN:,} each publish their average age with noise. Both want an "
+    "error of at most about half a year, the green line. A larger ε means more accuracy and less privacy.",
     Question(
         "At the ε where the clinic's line meets the green one, how many times out of 100 can an attacker be right?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
         decide_answer,
-        "At most **{measured}**, at ε = {epsilon}; for the town it is {town}, at ε = {small}. A large crowd can have "
+        "At most **{measured}**, at ε = {epsilon}; for the town, it is {town}, at ε = {small}. A large crowd can have "
         "both accuracy and privacy; a small one has to choose, and no formula can make that choice.",
     ),
     PRICE,
     decide_picture,
     decide_words,
-    "Choosing ε means weighing people's risk against the accuracy that a result needs. A large crowd makes both "
+    "Choosing ε means weighing people's risk against the accuracy that a result needs. A large crowd makes the choice "
     "easier.",
     asked=target_epsilon(CLINIC),
 )
@@ -551,7 +559,7 @@ def nonprivate_labels() -> Labels:
     return lloyd(records(), np.array(START)).nonprivate_labels
 
 
-STEP = Knob("course_step", "int", 0, "Step", "Odd: people join. Even: centers move.", 0, 2 * ROUNDS)
+STEP = Knob("course_step", "int", 0, "Step", "Odd steps: people join. Even steps: centers move.", 0, 2 * ROUNDS)
 
 
 def clusters_answer() -> Answer:
@@ -584,11 +592,11 @@ def clusters_words(step: int) -> str:
     """Return the effect of the step, as a sentence."""
     labels = states()[step][1]
     if labels is None:
-        return "Three centers in the wrong places. Move Step to 1: each person joins the nearest."
+        return "Three centers start in the wrong places. Move Step to 1, and each person joins the nearest center."
     if step % 2:
         sizes = np.bincount(labels, minlength=N_GROUPS)
         return f"Everyone has joined the nearest center: {sizes[0]}, {sizes[1]} and {sizes[2]} people."
-    last = " Nobody would switch centers now: done." if step == len(states()) - 1 else ""
+    last = " Nobody would switch centers now, so k-means is done." if step == len(states()) - 1 else ""
     return (
         f"{int((moves(step) > 0).sum())} centers have moved to the middle of their people, which is an average.{last}"
     )
@@ -597,14 +605,14 @@ def clusters_words(step: int) -> str:
 K_MEANS = Chapter(
     "clusters",
     "What clusters are",
-    f"{N} people by age and income, and {N_GROUPS} centers in the wrong places. In each round everyone joins the "
-    "nearest center, then each center moves to the middle of its people. That is *k-means*, here with k = "
+    f"Here are {N} people by age and income, and {N_GROUPS} centers in the wrong places. In each round, everyone joins "
+    "the nearest center; then each center moves to the middle of its people. This is *k-means*, here with k = "
     f"{N_GROUPS}; its groups are *clusters*.",
     Question(
-        "After how many rounds does nobody switch groups?",
+        "After how many rounds do people stop switching groups?",
         ranges("1", "2 or 3", "4 to 10", "More", at=(1.5, 3.5, 10.5)),
         clusters_answer,
-        "After **{measured}**: {steps} steps. Every center ends up as the average of its people, and an average, as "
+        "After **{measured}**, or {steps} steps. Every center ends up as the average of its people, and an average, as "
         "you have seen, can give a person away.",
     ),
     STEP,
@@ -616,7 +624,7 @@ K_MEANS = Chapter(
 
 # Chapter 5: exact centers are averages, so an attacker who knows all other people computes the missing person.
 
-MISSING = Knob("course_missing", "int", 12, "Who is missing", "The one the attacker does not know.", 1, N)
+MISSING = Knob("course_missing", "int", 12, "Who is missing", "The person whom the attacker does not know.", 1, N)
 
 
 def computed_place(missing: int) -> FloatArray:
@@ -666,16 +674,16 @@ LEAK = Chapter(
     f"The {N_GROUPS} centers of the same {N} people are published exactly (blue), with the number of people in each "
     "cluster. An attacker knows everyone except one person: the square.",
     Question(
-        "How precisely do the centers reveal the missing person's place?",
+        "How precisely do the centers reveal that person's place?",
         ranges("Not at all", "Only the right group", "The exact place", at=(0.5, 6.0)),
         leak_answer,
-        "The exact place, whoever is missing, to at least **{measured}**. Each center times its number of people, "
-        "minus the people the attacker knows, leaves exactly one person.",
+        "They reveal the exact place, to at least **{measured}**, no matter who is missing. Multiply each center by "
+        "its number of people, subtract the people the attacker knows, and exactly one person is left.",
     ),
     MISSING,
     leak_picture,
     leak_words,
-    "Exact cluster centers are averages: anyone who knows all other people can compute the one who is left.",
+    "Exact cluster centers are averages, so anyone who knows everyone else can compute the one person who is left.",
 )
 
 

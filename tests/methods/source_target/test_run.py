@@ -110,7 +110,7 @@ def test_only_the_curators_layers_depend_on_a_secret(method, town):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "name",
-    ["paramedic", "exact average", "noise", "choice without privacy", "light: help is near", "resident in the dark"],
+    ["paramedic", "exact average", "noise", "choice without privacy", "light: help is near", "resident far from help"],
 )
 def test_one_wrong_audience_would_be_noticed(method, name):
     run = run_of(method=method, town=True)
@@ -125,9 +125,9 @@ def test_residents_in_the_dark_are_those_of_brute_force(seed, epsilon):
     nearest = cdist(targets, helpers).min(axis=1)
     far = np.flatnonzero(nearest > 1000.0)
     assert far.size, "else nothing is tested"
-    assert layer(run, "resident in the dark").ids == tuple(far.tolist())
+    assert layer(run, "resident far from help").ids == tuple(far.tolist())
     assert f"{in_words(len(far))} resident" in run.finding().curator.lower()
-    ways = 10_000.0 * layer(run, "way to help").arrays["ends"][0]
+    ways = 10_000.0 * layer(run, "path to help").arrays["ends"][0]
     assert ways[:, :2] == pytest.approx(targets[far])
     assert np.hypot(*(ways[:, 2:] - ways[:, :2]).T) == pytest.approx(nearest[far])
     # Rounded lights are off by half a diagonal of their grid at most.

@@ -74,11 +74,11 @@ def test_the_sentence_says_what_was_found_and_how_surely():
 def test_what_so_few_runs_cannot_refute_is_undecided_in_words_and_in_the_table(is_proved):
     told = audited(n_runs=500, limit=10.0, is_proved=is_proved)
     for said in (pictures.sentence(told).public, pictures.histogram(told).alt, pictures.roc(told).alt):
-        assert "Undecided: 500 runs can show at most 3.76, and it promised 10 (" in said
+        assert "Undecided: 500 runs can show at most 3.76, but the promise is 10 (" in said
         assert "No violation" not in said
     # Between the limits of the figure and of the verdict, the text names the verdict's own limit.
     said = pictures.sentence(audited(n_runs=500, limit=3.5, is_proved=is_proved)).public
-    assert said.startswith("Undecided: 500 runs can show at most 3.02 with 99.99 % confidence, and it promised 3.5 (")
+    assert said.startswith("Undecided: 500 runs can show at most 3.02 with 99.99 % confidence, but the promise is 3.5")
     assert pictures.sentence(audited(n_runs=500, limit=3.0, is_proved=is_proved)).public.startswith("No violation")
     assert pictures.sentence(audited(0.0, n_runs=500, limit=2.0, is_proved=is_proved)).public.startswith("Violation")
 
@@ -98,7 +98,7 @@ def test_no_sentence_says_more_than_was_measured_or_less_than_was_promised(measu
     (least,) = re.findall(f"ε is at least {FIGURE}", said)
     for shown in (least, facts["Measured ε, at least"]):
         assert float(shown.replace(",", "")) <= measured
-    (promised,) = re.findall(rf"(?:proved|claimed): {FIGURE}|promised {FIGURE}", said)
+    (promised,) = re.findall(rf"(?:proved|claimed): {FIGURE}|promise is {FIGURE}", said)
     for shown in ("".join(promised), facts["Proved ε" if is_proved else "Claimed ε"]):
         assert float(shown.replace(",", "")) >= limit * (1.0 - 1e-12)
     for shown in (*re.findall(f"at most {FIGURE}", said)[:1], facts["Largest ε that can be shown"]):

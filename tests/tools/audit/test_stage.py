@@ -121,7 +121,7 @@ def test_worlds_that_never_differ_have_no_mark():
     drawn = stage_of(Audited(bound, Budget(1.0), is_proved=False, pair="Two.", is_own=False))
     assert drawn.edge == COLUMNS
     assert (drawn.played[-1].right, drawn.played[-1].wrong) == (0, 0)
-    assert "cannot surely tell" in drawn.played[-1].finding
+    assert "can hardly tell" in drawn.played[-1].finding
 
 
 @pytest.mark.parametrize(
@@ -135,32 +135,32 @@ def test_worlds_that_never_differ_have_no_mark():
         ),
         (
             audited(0.1, limit=10.0, claimed=10.0),
-            "Undecided: 500 runs can show at most 3.76 of the promised 10.",
+            "Undecided: the promise is 10; 500 runs can show at most 3.76.",
             "open",
             ("Proved.", "These runs alone could not show it."),
         ),
         (
             audited(0.1, limit=10.0, is_proved=False, claimed=10.0),
-            "Undecided: 500 runs can show at most 3.76 of the promised 10.",
+            "Undecided: the promise is 10; 500 runs can show at most 3.76.",
             "open",
             ("ε = 10 is only claimed: no one has proved it.", "More runs might settle it."),
         ),
         (
             # The figure could be above the limit, and the verdict could not: the text names the verdict's limit.
             audited(1.0, limit=3.5, claimed=3.5),
-            "Undecided: 500 runs can show at most 3.02 of the promised 3.5.",
+            "Undecided: the promise is 3.5; 500 runs can show at most 3.02.",
             "open",
             ("Proved.", "These runs alone could not show it."),
         ),
         (
             made(137, 55, 250, 1.0),
-            "Kept so far: these runs show at least 0.429 of the promised 1.",
+            "Kept so far: the promise is 1; these runs show at least 0.429.",
             "kept",
             ("Proved.", "An attack can break a promise; only a proof can keep it."),
         ),
         (
             made(60, 55, 250, 0.05),
-            "It promised 0.05; this attack cannot surely tell the worlds apart.",
+            "It promised 0.05; this attack can hardly tell the worlds apart.",
             "kept",
             ("Claimed 1, proved 0.05.", "An attack can break a promise; only a proof can keep it."),
         ),

@@ -120,10 +120,10 @@ NEAR = {"convergent_kmeans": 1.02, "dpm": 1.01, "eugkm": 1.0, "dpm_published": 5
     ("medians", "i", "said"),
     [
         (NEAR, 1, "Proved methods all cluster almost as well as without privacy."),
-        (NEAR | {"dpm": 2.5}, 0, "Here the noisy grid wins; published DPM is far behind."),
-        (NEAR | {"dpm": 2.5, "dpm_published": 2.0}, 0, "Here the noisy grid wins; DPM is far behind."),
-        (NEAR | {"dpm": 1.2}, 1, "The proved methods draw level. Published DPM is still far behind."),
-        (NEAR | {"dpm": 1.2, "dpm_published": 1.1}, 1, "The proved methods draw level: at most 20 % more cost."),
+        (NEAR | {"dpm": 2.5}, 0, "Here, the noisy grid wins; published DPM is far behind."),
+        (NEAR | {"dpm": 2.5, "dpm_published": 2.0}, 0, "Here, the noisy grid wins; DPM is far behind."),
+        (NEAR | {"dpm": 1.2}, 1, "The proved methods are nearly tied. Published DPM is still far behind."),
+        (NEAR | {"dpm": 1.2, "dpm_published": 1.1}, 1, "The proved methods are nearly tied: at most 20 % more cost."),
         (dict.fromkeys(KEYS, 1.01), 2, "All do as well as without privacy, but almost no one is protected."),
         (NEAR, 2, "Proved methods cost almost nothing, but almost no one is protected."),
         (dict.fromkeys(KEYS, 11.0), 0, "No proved method beats centers chosen without any data."),
@@ -198,7 +198,7 @@ def test_the_public_reads_odds_and_released_centers_but_none_of_own_records():
     numbers = {each["key"]: each["numbers"] for each in released["maps"]}
     assert numbers["dpm"] == [["53", "in 100"], ["74", "in 100"], ["over 99", "in 100"]]
     assert numbers["dpm_published"][0] == ["–", "no limit known"]
-    assert released["findings"][1] == "Three methods promise the same. One promise nobody has proved."
+    assert released["findings"][1] == "Three proved methods make the same promise. One other has no proof."
     assert released["findings"][2] == "Three promises are kept, and at this ε they promise almost nothing."
 
 

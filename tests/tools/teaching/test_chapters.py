@@ -102,7 +102,7 @@ def test_the_coin_is_two_tosses_and_its_limit_75():
     assert abs(found.value - 100 * heads) <= 6 * error
     assert found.words["limit"] == "75"
     assert chapters.yes_of_100(chapters.TWO_TOSSES) == (75, 25)
-    assert "a yes is 3 times as likely" in chapters.coin_words(chapters.TWO_TOSSES)
+    assert "A yes is 3 times as likely" in chapters.coin_words(chapters.TWO_TOSSES)
     for epsilon in (0.1, 1.0, 2.0, 4.0):
         law = 100 / (1 + math.exp(-epsilon))
         assert law <= chapters.yes_of_100(epsilon)[0] < law + 1
@@ -245,7 +245,7 @@ def test_the_audit_catches_missing_noise_and_no_more():
         assert 0.7 * true < found.epsilon_lower <= true
         assert found.violates(chapters.CLAIMED) == (share < 1)
     assert measured("audit").words["measured"] == str(math.floor(100 * chapters.audit_bound(0.5).epsilon_lower) / 100)
-    assert "nothing proves it" in CHAPTERS["audit"].caption("1")
+    assert "nor proves it" in CHAPTERS["audit"].caption("1")
     assert "false" in CHAPTERS["audit"].caption("0.5")
 
 
