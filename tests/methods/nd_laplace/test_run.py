@@ -156,7 +156,7 @@ def test_moves_end_where_the_release_is(domain):
 def test_epsilon_never_comes_without_its_distance():
     run = tell()
     for said in run.stage_words():
-        assert "than from 1.5 m away" in said.guarantee
+        assert "as from 1.5 m away" in said.guarantee
         assert "two places 1.5 m apart" in said.risk_label
     assert (run.measure.radius, run.measure.radius_words) == (RADIUS, "1.5 m")
     shares = tell(unit="range")
