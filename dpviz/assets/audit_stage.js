@@ -219,10 +219,10 @@ class AuditStage {
 
   describe() {
     const { last: result, step } = this;
-    if (!result || !step) return "Two stacks of dots, a run each: no result yet.";
+    if (!result || !step) return "Two stacks of dots, one dot per run: no result yet.";
     const [first, second] = result.worlds.map(lower);
     const [likely, other] = result.first_is_likely ? [first, second] : [second, first];
-    return `Two stacks of dots, a run each, ${step.n} ${first} and ${step.n} ${second}. `
+    return `Two stacks of dots, one dot per run, ${step.n} ${first} and ${step.n} ${second}. `
       + `The attacker says “${result.says}” beyond a mark: right in ${step.right} runs ${likely}, `
       + `wrong in ${step.wrong} runs ${other}.`;
   }
@@ -356,8 +356,8 @@ class AuditStage {
     if (result.edge < this.data.columns) parts.push(makeShape("circle", { cx: x(wrong / n), cy: y(right / n), r: 6, class: `dot ${tone}` }));
     const label = (/** @type {string} */ text, /** @type {Record<string, string | number>} */ attributes) => parts.push(makeShape("text", attributes, text));
     parts.push(makeShape("path", { d: `M${left} ${top}V${top + size}H${left + size}`, class: "frame" }));
-    label(`wrongly says “${result.says}”`, { x: left + size / 2, y: top + size + 36, "text-anchor": "middle" });
-    label(`rightly says “${result.says}”`, { transform: `translate(16 ${top + size / 2}) rotate(-90)`, "text-anchor": "middle" });
+    label(`incorrectly says “${result.says}”`, { x: left + size / 2, y: top + size + 36, "text-anchor": "middle" });
+    label(`correctly says “${result.says}”`, { transform: `translate(16 ${top + size / 2}) rotate(-90)`, "text-anchor": "middle" });
     label("100 %", { x: left - 8, y: top + 8, "text-anchor": "end" });
     label("0", { x: left - 8, y: top + size, "text-anchor": "end" });
     label("100 %", { x: left + size, y: top + size + 18, "text-anchor": "end" });

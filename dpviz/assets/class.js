@@ -28,7 +28,7 @@ const makeProblem = (words) => make("p", "problem", words, { role: "alert" });
 
 /** Ask for news for as long as the class is there; `show` gets each. @template {ClassNews} News @param {string} query @param {(news: News) => void} show */
 async function follow(query, show) {
-  const said = makeProblem("No connection. It is tried again.");
+  const said = makeProblem("No connection. Trying again.");
   for (let seen = ""; ;) {
     try {
       const answer = await fetch(`${code}/now?${query}&seen=${seen}`);
@@ -143,7 +143,7 @@ class Student {
         main.querySelector("h2")?.scrollIntoView({ block: "nearest" });
       }));
     } else if (hasChosen) {
-      asked.append(make("p", "wait", told || !step.tells ? "Wait for the class: the teacher goes on." : "Wait for the others. Then the teacher shows what is right."));
+      asked.append(make("p", "wait", told || !step.tells ? "Wait for the class: the teacher will continue." : "Wait for the others. The teacher then shows the right answer."));
       if (told && step.pictured) asked.append(courseLink(`?chapter=${step.name}`));
     }
     main.replaceChildren(make("h1", "", step.title), makeWords("p", "words", step.words), this.drawn.host, asked);

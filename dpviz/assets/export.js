@@ -52,10 +52,10 @@ function restore({ scene, frame, off }, key, say) {
   when(() => findPicture(key)?.dataset.dpvizScene === scene, 100, () => {
     const picture = findPicture(key);
     if (picture?.dataset.dpvizScene !== scene) {
-      say("The settings were taken over. The picture is another one: secret noise, other data or another version.");
+      say("The settings were imported, but the picture is different: secret noise, different data or a different version.");
       return;
     }
-    say("The settings were taken over: it is the same picture.");
+    say("The settings were imported, and the picture is the same.");
     /** @type {HTMLInputElement | null} */
     const range = picture.querySelector("input[type=range]");
     if (range && range.value !== String(frame)) {

@@ -167,7 +167,7 @@ def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple
     if last in WGS_84:
         return whole, ()
     if last in NEAR_WGS_84:
-        return whole, (f"The coordinates are of {quoted(system)}: degrees, within meters of WGS 84.",)
+        return whole, (f"The coordinates use {quoted(system)}: degrees, within meters of WGS 84.",)
     raise TableError(
         f"The file's coordinates are of {quoted(system)}, but they must be degrees (WGS 84). Save it in WGS 84."
     )

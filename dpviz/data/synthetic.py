@@ -241,7 +241,7 @@ def outliers(n: int, *, share: float, rng: np.random.Generator) -> Dataset:
     near = OUTLIER_CENTERS[np.minimum(labels, 2)] + OUTLIER_SIGMA * rng_points.standard_normal((n, 2))
     far = rng_far.uniform(0.0, OUTLIER_SIDE, size=(n, 2))
     points = np.where((labels == 3)[:, None], far, near)
-    note = "A few far records make the box wide, and noise follows the box, not the clusters."
+    note = "A few faraway records make the box wide, and noise follows the box, not the clusters."
     return _clipped(points, labels, Box.cube(0.0, OUTLIER_SIDE, 2), "Outliers", note)
 
 
@@ -254,7 +254,7 @@ def imbalanced(n: int, *, small_share: float, rng: np.random.Generator) -> Datas
     centers = np.vstack([LARGE_CENTERS, SMALL_CENTERS])
     sigmas = np.repeat([LARGE_SIGMA, SMALL_SIGMA], [n_large, n_small])
     points = centers[labels] + sigmas[labels, None] * rng_points.standard_normal((n, 2))
-    note = "Noise that large clusters do not feel drowns the small ones."
+    note = "Noise that large clusters hardly feel drowns out the small ones."
     return _clipped(points, labels, SIDE_BOX, "Large and small clusters", note)
 
 

@@ -135,7 +135,7 @@ def first_aid(*, m: int = PARAMEDICS, n_targets: int = DEFAULT_TARGETS, rng: np.
     chances = np.array(VOLUNTEER_SHARES)[labels] / np.bincount(labels, minlength=len(VOLUNTEER_SHARES))[labels]
     chosen = np.sort(pick_rng.choice(crowd.n, size=m, replace=False, p=chances / chances.sum()))
     homes = city(n_targets, rng=home_rng)
-    note = "Paramedics cover their own districts: new first-aid points should go where no one secretly helps."
+    note = "Paramedics cover their own districts: new first-aid points should go where no one is secretly helping."
     return SourceTarget(
         "First-aid points",
         crowd.points[chosen],

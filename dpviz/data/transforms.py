@@ -198,7 +198,9 @@ def why_scaled(bounds: Sequence[tuple[float, float] | None], units: Sequence[str
     widths = [pair[1] / 2.0 - pair[0] / 2.0 for pair in bounds if pair is not None and pair[0] < pair[1]]
     if len(widths) > 1 and max(widths) > MOST_APART * min(widths):
         times = max(widths) / min(widths)
-        return f"their ranges differ {times:,.0f} times" if times < LARGEST else "their ranges differ extremely"
+        return (
+            f"their ranges differ by a factor of {times:,.0f}" if times < LARGEST else "their ranges differ extremely"
+        )
     return ""
 
 

@@ -76,9 +76,9 @@ def sentence(repaired: Any, published: Any) -> Sentence:
         return Sentence(neither, neither)
     ours, theirs = (_ratio(run) for run in (repaired, published))
     if ours <= ALIKE * theirs:
-        curator = "Both land alike, and only the repaired one is proved."
+        curator = "Both land in similar places, but only the repaired one is proved."
     elif ours <= LITTLE * theirs:
-        curator = "The repaired centers are a little farther off, and proved."
+        curator = "The repaired centers are a little farther off, but proved."
     else:
         curator = "The repaired centers are much farther off, but only they are proved."
     return Sentence(curator, "Only the repaired version is proved.")

@@ -329,7 +329,9 @@ _SESSION = "dpviz:asking"
 _RUNS = "dpviz:curator-runs"
 # Prefix of the session's keys for results on records, which `forget` forgets.
 OF_RECORDS = "dpviz:of-records"
-TALLY = "Runs on these records next to the picture: {:,}, only for the curator. Publishing one is one more release."
+TALLY = (
+    "Runs on these records besides the picture: {:,}, for the curator only. Publishing one of them is one more release."
+)
 
 
 class _Asking:

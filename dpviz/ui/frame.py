@@ -55,9 +55,9 @@ SOLID = Knob(
     "Two features, or three as a box seen from afar.",
     choices=(("flat", "Two features"), ("solid", "Three, turned")),
 )
-YAW = Knob("yaw", "int", 30, "Turn", "Degrees around the third feature.", -180, 180, unit="degrees")
+YAW = Knob("yaw", "int", 30, "Turn", "Rotation around the third feature, in degrees.", -180, 180, unit="degrees")
 PRINCIPAL = Knob("principal", "bool", False, "Principal directions", "Computed from the records. Curator only.")
-PITCH = Knob("pitch", "int", 25, "Tilt", "Degrees of looking down on the box.", -90, 90, unit="degrees")
+PITCH = Knob("pitch", "int", 25, "Tilt", "Angle of the view from above, in degrees.", -90, 90, unit="degrees")
 
 
 MORE = "More"

@@ -32,9 +32,7 @@ from dpviz.ui.server import ahead
 from dpviz.ui.stage import StagePicture
 
 TITLE = "How much noise hides a person?"
-DEFINITION = (
-    "Differential privacy: every result is almost as likely with you as without you, and ε says what “almost” means."
-)
+DEFINITION = "Differential privacy: every result is almost as likely with you as without you, and ε defines “almost.”"
 FEATURED = next(name for name, method in CATALOGUE.items() if method.thumbnail is not None)
 EPSILON = Knob(
     "home_epsilon",
@@ -158,7 +156,7 @@ def last_frame(epsilon: float) -> Scene:
     # Only released marks, and you, have a name: names of other marks would fill the picture.
     others = (replace(each, legend=each.audience is Audience.RELEASED) for each in scene.layers)
     layers = (*others, ring)
-    alt = f"{scene.alt} A lens on you: {100 * lens.rate:.0f} of 100 attackers guess right whether you took part."
+    alt = f"{scene.alt} A lens on you: {100 * lens.rate:.0f} of 100 attackers guess correctly whether you took part."
     stage = replace(words, lede="", strip=None, loss=None)
     return replace(scene, alt=alt, layers=layers, stage=stage, lens=lens)
 

@@ -83,7 +83,7 @@ def details(label: Label, name: str = "") -> str:
     parts = (
         ("Public inputs: they are not protected", label.contents.public),
         ("Shown here, never to be released", label.contents.secret),
-        ("What to know", label.caveats),
+        ("Good to know", label.caveats),
     )
     rows = "".join(
         f"<h4>{escape(title)}</h4><ul>{''.join(f'<li>{explained(each)}</li>' for each in lines)}</ul>"

@@ -15,7 +15,7 @@ from tests.browser.waiting import SLOW, box_of, next_frame, settled, still
 
 pytestmark = pytest.mark.still
 
-EXACT = re.compile(r"reveal the record to anyone who has the other 499: right to (\d+ digits|every digit)")
+EXACT = re.compile(r"reveal the record to anyone who has the other 499\. The guess has (\d+ digits|every digit) right")
 PIXELS = "canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
 
 

@@ -515,7 +515,7 @@ MONEY = ("age,income\n" + "\n".join(f"{20 + i},{900 * i}" for i in range(60))).e
 def test_columns_whose_ranges_differ_are_scaled_with_a_way_back(upload):
     bounds = {"age from": (0.0, 120.0), "income from": (0.0, 60_000.0)}
     page = typed(upload(MONEY), bounds)
-    words = "Columns are scaled to their public bounds, because their ranges differ 500 times."
+    words = "Columns are scaled to their public bounds, because their ranges differ by a factor of 500."
     assert scaling_line(page) == words
     assert page.query["data_scale"] == "unit"
     assert page.packed()["picture"][1]["y"]["values"] == [0.0, 60_000.0]
@@ -525,7 +525,7 @@ def test_columns_whose_ranges_differ_are_scaled_with_a_way_back(upload):
     assert scaling_line(public) == words
     assert "Use the numbers as they are" not in public.buttons
     page.press("Use the numbers as they are")
-    assert scaling_line(page).startswith("Columns are not scaled, although their ranges differ 500 times")
+    assert scaling_line(page).startswith("Columns are not scaled, although their ranges differ by a factor of 500")
     assert "data_scale" not in page.query
     back = upload(MONEY, **choices_of(page))
     assert back.source.form.scaling == "none", "a link says what was chosen"

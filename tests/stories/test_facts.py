@@ -372,7 +372,7 @@ def posteriors(run, x):
         "Without the release": [np.linalg.norm(cells - middle, axis=1).mean()],
         "Likeliest cell": [100.0 * weights[best]],
         "Limit for that cell": [100.0 / np.exp(-epsilon * np.linalg.norm(cells - cells[best], axis=1)).sum()],
-        "Really off by": [np.linalg.norm(guess - x[run.record])],
+        "Actually off by": [np.linalg.norm(guess - x[run.record])],
     }
 
 

@@ -31,7 +31,7 @@ PICK = "attacked-record"
 # Box widths: a guess at most this far off counts as finding the record.
 NEAR = 0.1
 EXACT_STOPS = (
-    Frame("1: what the attacker has", "All records but one, and so the centers without it."),
+    Frame("1: what the attacker has", "All records except one, and therefore the centers without it."),
     Frame("2: what is disclosed", "Exact centers and counts of all records. One center differs slightly."),
     Frame("3: subtract", "That center's move, times its count, leads to the record."),
 )
@@ -229,8 +229,8 @@ def exact_words(knowledge: ExactKnowledge, words: Words, n: int) -> str:
     axis = int((off / box.widths).argmax())
     length = f"{ceiled(float(off[axis]))} {words.own_units[axis]}".strip()
     return (
-        f"Exact centers and counts reveal the record to anyone who has the other {n - 1:,}: right to {digits}, "
-        f"off by {length} at most. The guess is exact."
+        f"Exact centers and counts reveal the record to anyone who has the other {n - 1:,}. The guess has {digits} "
+        f"right and is off by at most {length}, so it is exact."
     )
 
 
@@ -240,7 +240,7 @@ def noisy_words(guesses: Guesses, epsilon: float) -> str:
     blind = float(np.linalg.norm(guesses.nonprivate_record - 0.5))
     near = int((errors <= NEAR).sum())
     return (
-        f"With noise for ε = {number(epsilon)} in all, the guess is off by {number(float(np.median(errors)))} box "
+        f"With noise for ε = {number(epsilon)} in total, the guess is off by {number(float(np.median(errors)))} box "
         f"widths (median of {len(errors)} runs), and by {number(NEAR)} or less in {near} of them. A guess without "
         f"data, the middle of the box, is off by {number(blind)}."
     )
@@ -250,9 +250,7 @@ def published_words(guesses: Guesses, words: Words) -> str:
     """Describe in numbers the places that the paper's release leaves for the record."""
     known = np.isfinite(guesses.nonprivate_off)
     if not known.any():
-        return (
-            "In none of these runs does a center show the ray of its sum: the ones that changed lie on the box's wall."
-        )
+        return "No center in these runs shows the ray of its sum: the centers that changed lie on the box's wall."
     lengths = np.linalg.norm(guesses.segments[known, 1] - guesses.segments[known, 0], axis=1)
     worst = float(guesses.nonprivate_off[known].max())
     on_line = ""
@@ -267,7 +265,7 @@ def published_words(guesses: Guesses, words: Words) -> str:
     middle = float(np.median(guesses.nonprivate_errors[guessed]))
     return (
         f"{on_line}The zones published on the way narrow it down further: the guess is off by {number(middle)} box "
-        f"widths in the middle of {int(guessed.sum())} runs."
+        f"widths (median of {int(guessed.sum())} runs)."
     )
 
 
@@ -337,8 +335,8 @@ def _scene(
 ) -> Scene:
     return Scene(
         title=title,
-        alt=f"{words.title}: one record, all others, and what an attacker who has the others makes of a release.",
-        caption="Curator view: not a release. The attacker has all gray records but not the ringed one.",
+        alt=f"{words.title}: one record, all others, and the guess from a release by an attacker who has the others.",
+        caption="Curator view: not a release. The attacker has all gray records except the ringed one.",
         hint="Click another record to attack it.",
         x=stage.projection.x,
         y=stage.projection.y,

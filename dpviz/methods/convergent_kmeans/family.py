@@ -56,11 +56,14 @@ TERMS = (
     center_facts.BEST_TERM,
     *meant("center"),
     ("True average", "The true middle of a cluster. Lloyd's algorithm would move the center there."),
-    ("Noise", "From the true average to the released center: what noise on counts and sums does to it."),
+    ("Noise", "From the true average to the released center: the effect of noise on its count and sum."),
     ("Private seeds", "A start that a third of ε pays for: noisy counts of a grid, then k-means on its cells."),
     ("Likely error", "How far the noise of the sums usually throws a center. Small clusters are thrown farther."),
     ("No privacy", "Lloyd's algorithm adds no noise: each center is an exact mean of real records."),
-    ("Cells", "A grid whose walls are public or released. Each record counts in one cell; more color, more records."),
+    (
+        "Cells",
+        "A grid whose walls are public or released. Each record counts in one cell. More color means more records.",
+    ),
     ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
 )
@@ -103,7 +106,7 @@ class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):
     def own_facts(self) -> tuple[Fact, ...]:
         """Return the number of iterations, and the number of clusters that look empty. Public."""
         n_empty = int(np.isnan(self.noise_scales[0][-1]).sum())
-        why = "Their last noisy count was too small to tell from an empty cluster's: their center stayed."
+        why = "Their last noisy count was too small to rule out an empty cluster, so their center stayed in place."
         return (
             Fact("Iterations", str(len(self.release.path)), "The number is fixed before the first iteration.", True),
             Fact("Look empty", f"{n_empty} of {len(self.release.centers)}", why, True),
@@ -155,7 +158,7 @@ class ExactLloydRun(FamilyRun[LloydFamilyRelease, LloydStep]):
 
     def stop_words(self) -> tuple[str, Mapping[str, str], str]:
         """Return the text of the stops, in public words."""
-        end = "The true averages are the result: none of it is private."
+        end = "The true averages are the result, so nothing is private."
         return _start_words(self.release), EXACT_PHASES, end
 
     def step_layers(self, stage: Stage) -> tuple[Sequence[Layer], Sequence[Layer]]:
@@ -243,11 +246,11 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
 
     def stops(self) -> Stops:
         """Return the stops of the scrubber; the same for every run."""
-        walk = "k-means moves centers over the noisy cells, and sees nobody."
+        walk = "k-means moves centers over the noisy cells and sees nobody."
         frames = (
             Frame("Records", "Every person is in one cell of a grid that the public knows."),
-            Frame("Exact counts", "How many people each cell holds stays secret."),
-            Frame("Noisy counts", "Noise on every cell, empty ones too: this grid is released."),
+            Frame("Exact counts", "The number of people in each cell stays secret."),
+            Frame("Noisy counts", "Every cell gets noise, even empty ones. This grid is released."),
             *(Frame(f"Cells: step {i + 1}", walk) for i in range(N_STOPS)),
             Frame("Release", "The centers that k-means found on the noisy cells."),
         )
@@ -286,7 +289,7 @@ class EUGkMRun(CentersRun[GridRelease, GridStep]):
             *self.cost_facts(center_facts.PACKED_START),
             Fact("Cells", f"{len(counts):,}", "More records and a larger ε buy more cells.", True),
             Fact("Cells below zero", odds(below), "Noise pushed their counts below zero: they weigh nothing.", True),
-            Fact("Empty cells", odds(empty), "They hold no record, and about half of them look as if they did."),
+            Fact("Empty cells", odds(empty), "They hold no records, but about half of them look as if they did."),
             self.lloyd_fact,
         )
 

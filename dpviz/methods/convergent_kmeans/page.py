@@ -45,7 +45,7 @@ MODE = Knob(
     "choice",
     "repaired",
     "Method",
-    "Whose picture you see. Compare shows all methods at once.",
+    "The method in the picture. Compare shows all methods at once.",
     choices=(
         ("repaired", "Convergent, repaired"),
         ("published", "Convergent, as published"),
@@ -94,7 +94,7 @@ ATTACKED = Knob(
     "choice",
     "exact",
     "What is released",
-    "Exact: centers and counts as they are. Noisy: repaired mode. Published: as the paper prints it.",
+    "Exact: centers and counts as they are. Noisy: repaired mode. Published: as printed in the paper.",
     choices=(("exact", "Exact"), ("noisy", "Noisy (repaired)"), ("published", "As published")),
 )
 TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
@@ -327,7 +327,7 @@ class ConvergentKMeansPage(MethodPage):
         if answers.problem:
             st.error(state.plain(answers.problem))
         elif not answers.complete:
-            st.caption("The first attacks are on their way.")
+            st.caption("The first results are on their way.")
         else:
             self._draw_attack(answers.found, question.params, record, attacked)
 
@@ -361,7 +361,7 @@ class ConvergentKMeansPage(MethodPage):
             if len(rows) > MOST_FEATURES:
                 st.caption(f"{MOST_FEATURES} of {len(rows)} features.")
         if attacked == "published":
-            st.caption("The digits are those of run 1. Theorem 5's claim is not established: this is why.")
+            st.caption("The digits are from run 1. They show why theorem 5's claim is not established.")
         mark = picture.picked_mark
         if picture.picked != attack.PICK or mark is None or not clicked(picture, "attack"):
             return

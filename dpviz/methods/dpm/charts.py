@@ -275,7 +275,7 @@ def heat_chart(cells: Cells, words: Words, many: ManyCuts, view: View) -> Scene:
     return Scene(
         title="Where the runs cut",
         alt=f"Heat map of the places where {n_runs} runs with different noise cut the box.",
-        caption=f"The stronger the shade, the more of {n_runs} runs cut there: shades are square roots.{more}",
+        caption=f"A stronger shade means that more of the {n_runs} runs cut there. Shades are square roots.{more}",
         x=plane.projection.x,
         y=plane.projection.y,
         # Every run is one more release.
@@ -324,7 +324,8 @@ STARTS = 5
 SAMPLE = 2_000
 EXPLAINED = (
     "k-means: scikit-learn's best of 5 starts, without privacy and with DPM's number of clusters. Cost: divided by "
-    "the k-means cost, the lower of these starts' and the picture's. Silhouette: 1 is compact and separate, below 0 "
+    "the k-means cost, which is the lower one of these starts and the picture. Silhouette: 1 is compact and "
+    "separate, below 0 "
     "is mixed; it uses at most 2,000 records. Index and accuracy: agreement with the known classes; more clusters "
     "never lower the accuracy. Distance: from each center to the nearest k-means center, as a share of the box's "
     "diagonal, and the other way around."

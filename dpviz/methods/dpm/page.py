@@ -32,7 +32,7 @@ K_HEIGHT = 260
 # Runs of one job.
 BATCH = 10
 CUT_AXIS = "The feature that was cut"
-PUBLIC_QUALITY = "Quality is measured on the exact records. The curator sees it; you do not."
+PUBLIC_QUALITY = "Quality is measured on the exact records. Only the curator sees it."
 _LOOKED = "dpviz:dpm-looked"
 
 TAB = under(
@@ -46,7 +46,8 @@ TAB = under(
 HELP = {
     "t": "Centreness where the outer part ends, above 2q. Higher: off-center cuts lose less.",
     "q": "Share of the records at either end where cuts are unwanted. Higher: small slices are cut off less often.",
-    "emptiness_weight": "Higher: an empty place counts more, being in the middle less. Scores also get noisier.",
+    "emptiness_weight": "Higher: empty space counts more, and being in the middle counts less. Scores also get "
+    "noisier.",
 }
 MOST_NODE = 4095
 LEVELS = Knob(
@@ -84,7 +85,7 @@ _LOCKED = "dpviz:locked-shares"
 SHARE_WORDS = {
     "interval": ("Interval size", "How fine the grid of candidates is. A little is enough."),
     "counts": ("Counts", "Less noise on the counts of sides and gaps: fewer cuts refused or applied by chance."),
-    "splits": ("Splits", "Makes the best cut likelier to be drawn."),
+    "splits": ("Splits", "Makes it more likely that the best cut is drawn."),
     "averages": ("Averages", "Less noise on the centers only."),
 }
 WHOSE_SHARES = Knob(
@@ -222,7 +223,7 @@ class DPMPage(MethodPage):
         if parts:
             self.draw_cuts(run, ManyCuts.joined(parts))
         else:
-            st.caption("The first runs are on their way.")
+            st.caption("The first results are on their way.")
 
     def draw_cuts(self, run: DPMRun, cuts: ManyCuts) -> None:
         """Draw the cuts of many runs over the picture's features, and how often each cut of `run` occurs again."""
@@ -241,7 +242,7 @@ class DPMPage(MethodPage):
             for node, share in zip(nodes, shares, strict=True)
         ]
         if not rows:
-            st.caption("The shown run cut nothing.")
+            st.caption("The run that is shown made no cut.")
             return
         safe_table(pd.DataFrame(rows), hide_index=True)
         near = f"{100 * charts.NEAR:g} % of the axis"
@@ -322,7 +323,7 @@ def draw_shares() -> Shares | None:
             on_change=_lock,
             args=(locked,),
         )
-        st.caption("They always add up to 1. A locked share stays while you move another.")
+        st.caption("They always add up to 1. A locked share stays the same while you move another.")
     return Shares(**_values())
 
 

@@ -59,8 +59,8 @@ TERMS = (
     ("Score", "Centreness, and emptiness times its weight. The better the score, the likelier the cut."),
     (
         "Chance of each cut",
-        "Orange ribbons on the edges of boxes: how the draw's chances are spread. Secret, because scores are exact. "
-        "Thin lines around them: draws of the noise that a choice adds, none from this run.",
+        "Orange ribbons along the edges of boxes show how likely each cut is. They are secret, because scores are "
+        "exact. Thin lines around them are draws of the noise that a choice adds, none of them from this run.",
     ),
     ("Noisy count", "The number of records with noise. It is released, and both sides of a cut must be large enough."),
     (
@@ -86,7 +86,7 @@ RELEASED = {
     2: "Each box left is a cluster. Its average is taken twice: over everyone in it, then over moves within a ball "
     "around the first.",
 }
-DOUBTED = "How often noise would not make a chance gap look this deep, for example where clusters touch."
+DOUBTED = "How often noise would leave a chance gap shallower than this one, for example where clusters touch."
 TURN = "Drag the box to turn it, or set the angles under Axes. "
 LOOK = "Click a cut to look into it below."
 
@@ -378,7 +378,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         known = self.n_classes
         if not known:
             whole = (100.0, "one center")
-            return Strip("Distance, beside one center for everyone", "", "spread", 0.0, 115.0, (whole,)), public
+            return Strip("Distance, compared with one center for all", "", "spread", 0.0, 115.0, (whole,)), public
         return Strip("Clusters found", f"of {known}", "found", 0.0, float(known)), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
@@ -398,13 +398,13 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         with_as_many = f" with {self.k}" if self.k < self.n_classes else ""
         facts = [Fact("Clusters released", str(self.k), "Subsets that were not cut.", True)]
         if self.classes is not None and len(self.classes):
-            facts.append(Fact("Known classes", str(self.n_classes), "Of the data, not used by DPM."))
+            facts.append(Fact("Known classes", str(self.n_classes), "From the data. DPM does not use them."))
         facts += [
             Fact(
                 "Cost",
                 f"{times(self.cost_ratio)} × k-means{with_as_many}",
-                "Sum of squared distances to the nearest center, over that of k-means with as many centers and no "
-                "privacy.",
+                "Sum of squared distances to the nearest center, divided by that of k-means with as many centers and "
+                "no privacy.",
             ),
             no_data_fact(self.nonprivate_cost, self.no_data_cost, self.best_cost, f"k-means{with_as_many}"),
             Fact(
@@ -422,7 +422,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         facts.append(Fact("Cuts refused", refused, least, True))
         if not self.published:
             clear = f"{self.n_clear_cuts} of {self.k - 1}"
-            facts.append(Fact("Cuts at a clear gap", clear, "The others divide what may well be one cluster.", True))
+            facts.append(Fact("Cuts at a clear gap", clear, "The other cuts may well divide a single cluster.", True))
             if self.cells.applied.any():
                 doubted = int(np.argmax(np.where(self.cells.applied, self.gap_doubts, -1.0)))
                 facts.append(self.sureness("Least certain cut", doubted))
@@ -434,7 +434,12 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         places = f"{low} per feature" if low == high else f"{low} to {high} per feature"
         return (
             *facts,
-            Fact("What stopped the cutting", self.why_stopped(), "Why subsets were not cut: each is a cluster.", True),
+            Fact(
+                "What stopped the cutting",
+                self.why_stopped(),
+                "The reasons why subsets were not cut. Each of them is a cluster.",
+                True,
+            ),
             Fact("Levels tried", f"{self.cells.n_levels} of {len(tree.least_counts)}", depth, True),
             Fact("Places for a cut", places, "Candidates: one in each split interval.", True),
             Fact("δ", *self._delta(), True),
@@ -524,7 +529,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         """Draw the spending of each level from the release's events."""
         # The column after the planned levels, even if cuts ended sooner.
         last = max(row.column for row in self.spending())
-        opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also have all of δ."
+        opening = f"Bar 0: before the first cut. Bar {last}: the averages, which also get all of δ."
         return charts.spending_chart(self.spending(), proved=self.proved, unit="level", opening=opening)
 
     def charts(self) -> tuple[Chart, ...]:

@@ -290,7 +290,8 @@ def ari_chart(epsilons: Sequence[float], runs: Sequence[AgreementRuns], epsilon:
     return Plot(
         title=f"Agreement with {what}",
         alt=f"Line chart of the adjusted Rand index with {what} against ε, before and after Morse processing.",
-        caption="Lines are medians, bands the middle 80 % of runs, rings single runs: most are all right or all wrong.",
+        caption="Lines are medians, bands the middle 80 % of runs, rings single runs. Most runs are completely right "
+        "or completely wrong.",
         x=Axis("ε", view=(float(x[0]) - 0.06, float(x[-1]) + 0.06), log=True),
         y=Axis("adjusted Rand index", view=(-0.06, 1.06)),
         axes_public=False,

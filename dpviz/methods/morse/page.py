@@ -139,7 +139,7 @@ class MorsePage(MethodPage):
         if now in runs:
             draw_agreement(runs, now)
         else:
-            st.caption("The first runs are on their way.")
+            st.caption("The first results are on their way.")
 
 
 def draw_agreement(runs: Mapping[float, AgreementRuns], epsilon: float) -> None:

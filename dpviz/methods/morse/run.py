@@ -74,7 +74,7 @@ TERMS = (
     *meant("epsilon", "delta"),
     (
         "Mixture",
-        "Many small Gaussians, the components, made from noisy counts, sums and squares. Only they cost budget.",
+        "Many small Gaussians, the components, made from noisy counts, sums and squares. Only they spend the budget.",
     ),
     (
         "Landscape",
@@ -82,7 +82,10 @@ TERMS = (
     ),
     ("Peak", "A place that points flow to: the top of a basin."),
     *meant("basin", "transition point", "TEV"),
-    ("Dendrogram", "Which basins join at which density. Cut it anywhere: that many clusters, of any shape."),
+    (
+        "Dendrogram",
+        "Shows which basins join at which density. Cut it anywhere to get that many clusters, of any shape.",
+    ),
     ("Level", "Everything denser than a level. Islands appear at peaks and meet at passes, and nowhere else."),
     ("Free", "All of this is computed from the released mixture. Moving the cut or labeling new points costs no ε."),
 )
@@ -352,7 +355,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             noise += f" The paper's formula takes {number(noise_scale(scheme))}."
         facts += [
             Fact("Components kept", components, "The others drown in their noise.", True),
-            Fact("Peaks", str(tree.n_leaves), f"Most clusters that a cut can give. {one_basin}", True),
+            Fact("Peaks", str(tree.n_leaves), f"The most clusters that a cut can give. {one_basin}", True),
             Fact("Transition points", str(len(landscape.transitions)), f"Passes between two basins.{lost}", True),
             Fact("Noise of a count", f"± {number(release.sigma)} records", noise, True),
         ]

@@ -38,13 +38,13 @@ N_ROUNDS = 2000
 
 ATTACKS = {"centers": "Fit to the nearest center", "tree": "Labels of a decision tree"}
 CAPTIONS = {
-    "centers": "Somebody who knows all other records says x was in where the nearest center is near.",
-    "tree": "The tree only answers with labels. Somebody says x was in where the answer changes far from x.",
+    "centers": "Someone who knows all other records says that x was in if its nearest center is close.",
+    "tree": "The tree answers only with labels. Someone says that x was in if the answer changes only far from x.",
 }
 NOT_PRESENCE = (
-    "Did x send a point, or x' in its place? Everything is invented: two groups of ten records, known to the "
-    "attacker, and one between them. The limit is on telling x from x'. Mere presence is not protected: everyone who "
-    "takes part sends a row, and rows can be counted."
+    "Did x send a point, or did x' in its place? Everything is invented: two groups of ten records, known to the "
+    "attacker, and one between them. The limit applies to telling x from x'. Presence itself is not protected: "
+    "everyone who takes part sends a row, and rows can be counted."
 )
 # Our choice: records in each of two groups, few enough that one record still has weight.
 GROUP = 10
@@ -149,8 +149,8 @@ def posterior_scene(run: NDLaplaceRun, posterior: Posterior) -> Scene:
     return Scene(
         title=f"Where is record {run.record}?",
         alt="Heat map of how likely each place is for the chosen record, given its released point.",
-        caption="Darker: likelier, to someone who sees only the release. Before it, every place in the box was "
-        "equally likely.",
+        caption="Darker places are more likely, to someone who sees only the release. Before it, all places in the box "
+        "were equally likely.",
         x=plane.x,
         y=plane.y,
         layers=(
@@ -174,10 +174,10 @@ def posterior_facts(run: NDLaplaceRun, posterior: Posterior) -> tuple[Fact, ...]
     )
     return (
         Fact("Attacker expects to be off by", words(posterior.expected), "Mean distance under the posterior.", True),
-        Fact("Without the release", words(posterior.before), "The same, knowing the box alone.", True),
+        Fact("Without the release", words(posterior.before), "The same, if only the box is known.", True),
         Fact("Likeliest cell", best, "Its chance, given the release.", True),
         Fact("Limit for that cell", bound, "No release makes it likelier.", True),
-        Fact("Really off by", words(off), "Known only to the record's owner."),
+        Fact("Actually off by", words(off), "Known only to the record's owner."),
     )
 
 
@@ -205,7 +205,7 @@ def roc_chart(run: NDLaplaceRun, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]
         title=f"Here, or {run.measure.radius_words} away?",
         alt="ROC curve of the best attack on which of two places a record was at, under its theoretical bound.",
         caption="Membership by replacement: which of two places a person was at. Taking part is not hidden: there is "
-        "a row. The band shows how certain the right alarms are after so many rounds.",
+        "a row. The band shows how certain the right alarms are after that many rounds.",
     )
     most = at_most(100.0 * (1.0 + attacks.advantage_bound(budget)) / 2.0)
     return scene, (
@@ -323,11 +323,16 @@ def membership_chart(
     right, wrong = (attacks.yeom_guesses(each, threshold) for each in (inside, outside))
     most = at_most(100.0 * float(attacks.roc_bound(wrong.mean(), budget)))
     return scene, (
-        Fact("Right alarms", _rate(right), "Of rounds with x in; 95 % interval. Threshold: the average loss.", True),
-        Fact("False alarms", _rate(wrong), "Of rounds with x' in; 95 % interval.", True),
+        Fact(
+            "Right alarms",
+            _rate(right),
+            "Share of the rounds with x in; 95 % interval. Threshold: the average loss.",
+            True,
+        ),
+        Fact("False alarms", _rate(wrong), "Share of the rounds with x' in; 95 % interval.", True),
         Fact("Limit for right alarms", most, "At this rate of false alarms, in the long run.", True),
         _auc_fact(roc, budget),
-        Fact("The same without noise", number(unmoved.auc), "Area under the curve of points that stay.", True),
+        Fact("The same without noise", number(unmoved.auc), "Area under the curve for points that do not move.", True),
     )
 
 
@@ -342,7 +347,7 @@ def apart_words(run: NDLaplaceRun) -> str:
     """Describe the distance between x and x' and the resulting ε."""
     pair = world_of(run.words.box, run.params, run.measure.radius).pair
     apart = float(np.linalg.norm(pair[1] - pair[0]))
-    doubled = " Drawing again may double it, and that is counted." if run.params.domain == "redraw" else ""
+    doubled = " Drawing again can double it, and this limit includes that." if run.params.domain == "redraw" else ""
     epsilon = ceiled(budget_of(run.params, pair).epsilon)
     return f"Two places {run.measure.words(apart)} apart: ε = {epsilon}.{doubled}"
 
@@ -374,7 +379,7 @@ def repeat_scene(run: NDLaplaceRun, view: View, releases: FloatArray) -> Scene:
     return Scene(
         title=f"Record {run.record}, released {len(releases)} times",
         alt="Scatter plot of all releases of one record with their mean and their geometric median.",
-        caption="Blue is visible to everyone after so many releases of the same record.",
+        caption="Blue is visible to everyone after this many releases of the same record.",
         x=plane.x,
         y=plane.y,
         axes_public=not plane.nonprivate,

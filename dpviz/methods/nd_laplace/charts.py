@@ -39,7 +39,7 @@ def radius_chart(nonprivate_radii: FloatArray, params: Params, d: int, measure: 
     density = np.diff(radius_probability(edges, d, epsilon=1.0)) / np.diff(edges)
     counts = np.histogram(nonprivate_radii * epsilon, edges)[0] / max(len(nonprivate_radii), 1) / np.diff(edges)
     bars = np.stack([edges[:-1], np.zeros(len(counts)), edges[1:], counts], axis=1)[None]
-    name = "Distribution before drawing again" if params.domain == "redraw" else "The law"
+    name = "Distribution before drawing again" if params.domain == "redraw" else "Distribution"
     return Plot(
         title="How far points move",
         alt="Density of the distance between record and released point.",
@@ -106,7 +106,7 @@ def wall_facts(params: Params, box: Box, measure: Measure) -> tuple[Fact, ...]:
         Fact("Leave, clamp or remap", f"ε = {ceiled(level)} per {per}", "Post-processing with public inputs.", True),
         Fact("Draw again, in the corner", f"ε = {ceiled(lost * level)} per {per}", "At z = x, computed.", True),
         Fact("Draw again, proved", f"ε = {ceiled(2.0 * level)} per {per}", "Twice the noise's, everywhere.", True),
-        Fact("Draws inside, from a corner", odds(chance), "Below 1 in 100, drawing again is refused.", True),
+        Fact("Draws inside, from a corner", odds(chance), "Drawing again is refused if this is below 1 in 100.", True),
     )
 
 

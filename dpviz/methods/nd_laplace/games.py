@@ -190,9 +190,9 @@ class LocationGame:
     def score_facts(self, score: LocationScore) -> tuple[Fact, ...]:
         """Return one guess next to the best attacker's guess."""
         words = self.measure.words
-        expected = "No strategy expects less."
+        expected = "No strategy has a smaller expected error."
         if self.ground.here is not None:
-            expected = "If all places were equally likely. Your people are not."
+            expected = "This assumes that all places are equally likely. Yours are not."
         return (
             Fact("You were off by", words(score.player_loss), "Distance of your guess to the record.", True),
             Fact("The best attacker", words(score.adversary_loss), "They saw the same release.", True),
@@ -255,7 +255,7 @@ class TwoPlacesGame:
             ground.marks("B", places[1], Role.PUBLIC, "diamond", 13.0),
             ground.marks("Released point", release.points, Role.RELEASED, "circle", 13.0),
         ]
-        caption = "A or B sent this point, with equal chances. A point off the map is drawn at its rim."
+        caption = "A or B sent this point, with equal chances. A point off the map is drawn at its edge."
         if secret is not None:
             layers.append(ground.marks("Who sent it", places[secret.nonprivate_index], Role.EXACT, "ring", 17.0))
             caption = f"It was {NAMES[secret.nonprivate_index]}."

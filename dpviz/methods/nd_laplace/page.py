@@ -486,9 +486,9 @@ class NDLaplacePage(MethodPage):
             self.draw_live(charts.density_scene(run.params, run.words, run.measure, where), "density")
         with right:
             self.draw_live(charts.loss_scene(run.params, run.words, run.measure), "loss")
-        self.draw_facts("What each way costs", charts.wall_facts(run.params, run.words.box, run.measure))
+        self.draw_facts("The cost of each option", charts.wall_facts(run.params, run.words.box, run.measure))
         if run.words.box.d > 2:
-            st.caption("Drawn for the first two features alone.")
+            st.caption("Drawn for the first two features only.")
 
     @st.fragment
     def dimensions(self) -> None:
@@ -566,8 +566,8 @@ class NDLaplacePage(MethodPage):
             self.draw_live(game.scene(game_round, None if played.guess is None else secret), "who")
         with right:
             st.caption(
-                f"A and B are {run.measure.radius_words} apart, so ε = {number(run.level)} between them. Only which of "
-                "the two it was is protected: that somebody sent a point is plain to see."
+                f"A and B are {run.measure.radius_words} apart, so ε = {number(run.level)} between them. Only the "
+                "choice between the two is protected; anyone can see that someone sent a point."
             )
             if own:
                 st.caption("A is the person under “Whose record”, B a place one radius to the right.")

@@ -72,13 +72,13 @@ def bound_chart(step: SanitizeStep, coreset_radius: float, nonprivate_difference
     return Plot(
         title="The bound and the truth",
         alt="Bar chart of the parts of the data-dependent bound beside the measured difference.",
-        caption="In diameters of the ball. A bound to the right of the line is empty: it says nothing.",
+        caption="In diameters of the ball. A bound to the right of the line says nothing.",
         x=Axis("diameters", view=(0.0, 1.06 * top)),
         y=Axis("", view=(0.0, float(len(lanes))), names=names),
         axes_public=False,
         layers=(
             Layer.from_arrays("Mean change of cost", Kind.BARS, SECRET, rect, fill=0.5, names=names),
-            Layer.line("Empty from here on", WRONG, (EMPTY, EMPTY), (0.0, len(lanes)), size=1.5, dash=True),
+            Layer.line("Says nothing from here on", WRONG, (EMPTY, EMPTY), (0.0, len(lanes)), size=1.5, dash=True),
         ),
     )
 

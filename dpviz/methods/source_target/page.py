@@ -60,9 +60,9 @@ SPREAD = Knob(
     choices=(("even", "Evenly spread"), ("uniform", "At random")),
 )
 NUMBER = Knob(
-    "n_targets", "int", DEFAULT_TARGETS, "How many targets", "Centers are chosen among them.", 10, MOST_TARGETS
+    "n_targets", "int", DEFAULT_TARGETS, "How many targets", "Centers are chosen from them.", 10, MOST_TARGETS
 )
-SEED = Knob("target_seed", "int", 0, "Target seed", "Places the targets; public.", 0, 10**6)
+SEED = Knob("target_seed", "int", 0, "Target seed", "The public seed that places the targets.", 0, 10**6)
 TARGETS = (SPREAD, NUMBER, SEED)
 
 # Parameters: only those that the method has are drawn.
@@ -313,7 +313,7 @@ class SourceTargetPage(MethodPage):
         over_k, by_budget = costs[0], {at: one for at, one in zip(budgets, costs[1:], strict=True) if one is not None}
         symbol, unit = "ρ" if self.budget.name == "rho" else "ε", self.unit
         if over_k is None:
-            st.caption("The first runs are on their way.")
+            st.caption("The first results are on their way.")
             return
         *private, ignorant, floor = charts.medians(over_k, k)
         best = int(np.argmin(private))

@@ -71,7 +71,7 @@ TERMS = (
         "served already, but the points must not give away who is one.",
     ),
     ("Source S", "The secret records: the paramedics. Each of them serves whoever is near."),
-    ("Targets T", "The public places that need somebody near. New centers are chosen among them."),
+    ("Targets T", "The public places that need somebody near. New centers are chosen from them."),
     ("S′", "Points that are released instead of S: means of records, with noise."),
     ("NNA", "Each record goes to its nearest target. A target's cell with enough records gives one noisy mean."),
     ("NAS", "Each target gives the noisy mean of the t records nearest to it."),
@@ -386,12 +386,12 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             Fact(
                 "Cost", length_words(cost, unit.strip()), "Mean distance from a target to the source or a new center."
             ),
-            Fact("Compared to no privacy", times(cost, floor), "Without privacy, centers are chosen beside S itself."),
+            Fact("Compared to no privacy", times(cost, floor), "Without privacy, centers are chosen next to S itself."),
             Fact("Ignoring the source", ignorant, "Cluster T: centers for the targets alone."),
             Fact(
                 "Cost estimated from S′",
                 length_words(float(self.service[0].mean()), unit.strip()),
-                "All that the public knows.",
+                "Everything that the public knows.",
                 True,
             ),
             *(
@@ -420,7 +420,9 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             # In diameters, no two costs differ by more than 1.
             if math.isfinite(bound) and bound >= 1.0:
                 limit += ", which says nothing"
-            help_text = f"Holds with probability 1 - γ = {number(1 - self.params.gamma)}. From 1 on it is empty."
+            help_text = (
+                f"Holds with probability 1 - γ = {number(1 - self.params.gamma)}. At 1 or above, it says nothing."
+            )
             facts.append(Fact("S′ instead of S, bound", limit, help_text))
         return tuple(facts)
 
@@ -482,7 +484,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         text = plane_caption(
             plane,
             "Gray is secret, green public, blue released. Lines lead from each target to whoever serves it.",
-            "What is near in the picture need not be near.",
+            "Points that look close in the picture may be far apart.",
         )
         outside = int(((released < 0.0) | (released > 1.0)).any(axis=1).sum())
         if outside and not plane.nonprivate:

@@ -56,7 +56,7 @@ DIFFERENCE = {
     "start": "all with the same noise, each with its own start",
 }
 KNOBS = (RUNS, VARY)
-NEW_NOISE = "Same data and starts, other noise, here and in the picture above."
+NEW_NOISE = "Same data and starts, different noise, here and in the picture above."
 _BEYOND = "dpviz:outcomes-beyond"
 
 # Maps a budget to the method at that budget.
@@ -135,7 +135,7 @@ def many(
     if answers.problem:
         state.error(answers.problem)
     elif any(batch is None for batch in batches):
-        st.caption("The first runs are on their way.")
+        st.caption("The first results are on their way.")
     else:
         runs: list[Outcome] = [each for batch in batches for each in batch]
         behind, dataset, words = stand(), page.dataset, words_of(page.source)

@@ -269,7 +269,7 @@ def find(
     elif first and second:
         answer = WorldsAnswer((Cloud.joined(first), Cloud.joined(second)))
     else:
-        st.caption("The first runs are on their way.")
+        st.caption("The first results are on their way.")
     if answer.clouds is not None and answers.complete:
         score = held_out_score(*(cloud.statistics for cloud in answer.clouds))
         answer = replace(answer, score=score, noise_limit=answers.found[-1] if len(jobs) > n_run_jobs else None)

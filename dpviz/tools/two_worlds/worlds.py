@@ -292,7 +292,7 @@ def sentence(score: HeldOutScore, most: Limit) -> str:
     A rule that did worse than a coin is not better than a coin, and it is not a good rule for the other world.
     """
     n_right, (low, high) = round(100.0 * score.rate), whole_interval(score.low, score.high)
-    coin = f"not seen to do better than a coin ({low} to {high} in 100)"
+    coin = f"not shown to do better than a coin ({low} to {high} in 100)"
     start = f"An attacker who guesses from this release is {f'right {n_right} times in 100' if n_right > 50 else coin}"
     if most.established:
         return f"{start}; the guarantee allows {at_most(most.percent)}."

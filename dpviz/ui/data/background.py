@@ -69,7 +69,9 @@ def draw_background(*, from_data: bool, public: bool) -> None:
     session = _session()
     if session.background is not None:
         words, forget = st.columns([3, 1], vertical_alignment="center")
-        words.caption("A background is kept." if public else f"Background: **{state.plain(session.background.name)}**")
+        words.caption(
+            "A background is stored." if public else f"Background: **{state.plain(session.background.name)}**"
+        )
         forget.button("Remove it", on_click=session.forget, width="stretch", key="background:remove")
         if from_data:
             st.caption(NEEDS_BOUNDS)

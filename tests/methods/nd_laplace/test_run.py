@@ -160,7 +160,7 @@ def test_epsilon_never_comes_without_its_distance():
         assert "two places 1.5 m apart" in said.risk_label
     assert (run.measure.radius, run.measure.radius_words) == (RADIUS, "1.5 m")
     shares = tell(unit="range")
-    assert "than from 150 % of the range away" in shares.stage_words()[1].guarantee
+    assert "as from 150 % of the range away" in shares.stage_words()[1].guarantee
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

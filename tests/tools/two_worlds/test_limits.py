@@ -90,11 +90,11 @@ def test_sentences_say_what_is_proved_and_what_is_not():
     )
     worse = story.sentence(HeldOutScore(200, 89, 0.374, 0.518), story.limit(proved, "remove"))
     assert worse == (
-        "An attacker who guesses from this release is not seen to do better than a coin (37 to 52 in 100); the "
+        "An attacker who guesses from this release is not shown to do better than a coin (37 to 52 in 100); the "
         "guarantee allows at most 74 in 100."
     )
     even = story.sentence(HeldOutScore(400, 201, 0.45, 0.556), story.limit(proved, "remove"))
-    assert "is not seen to do better than a coin (45 to 56 in 100)" in even, "50 in 100 is a coin's"
+    assert "is not shown to do better than a coin (45 to 56 in 100)" in even, "50 in 100 is a coin's"
     claimed = story.sentence(score, story.limit(Guarantee(claim(), None), "remove"))
     assert "Nothing is proved" in claimed
     assert "not established, would allow at most 74 in 100." in claimed

@@ -271,9 +271,9 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
             if refused:
                 st.warning(state.plain(refused[0]))
             elif runs.complete and rows:
-                st.warning("The cost without privacy is 0: there are no more different records than clusters. Lower k.")
+                st.warning("The cost without privacy is 0: there are no more distinct records than clusters. Lower k.")
             else:
-                st.caption("The first runs are on their way.")
+                st.caption("The first results are on their way.")
         if runs.complete and (words := frontier.own_numbers(shared, rows, at)):
             st.caption(words)
     ring = chosen()

@@ -94,7 +94,7 @@ def offer(
     facts = facts_of(frame, question, epsilon, {key: run.guarantee for key, run in runs.items()}, query)
     findings = _findings(frame, question, facts, rows, runs, exact, *recommended)
     buttons(paper.decision_paper(facts, findings), epsilon, "decision", paper.SECRET)
-    st.caption("Everyone, below the picture, has the version that anyone may read and save.")
+    st.caption("Choose Everyone below the picture for the version that anyone may read and save.")
 
 
 def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> None:

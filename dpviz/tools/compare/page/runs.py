@@ -87,7 +87,7 @@ AXIS = Knob(
     "Guarantees for other neighbors are not the same promise at the same ε.",
     choices=(("add_remove", "Adding or removing one"), ("replace", "Replacing one")),
 )
-SEED = Knob("compare_seed", "int", 0, "First seed", "Other starts and noise, the same records.", 0, MOST_SEED)
+SEED = Knob("compare_seed", "int", 0, "First seed", "Different starts and noise, the same records.", 0, MOST_SEED)
 # The run of the first maps is typical of its methods on the default records. Any other run would do as well.
 DRAW = Knob("compare_draw", "int", TYPICAL, "Run in the maps", "Counted from 0.", 0, 99)
 KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, SEED, AT, DRAW)

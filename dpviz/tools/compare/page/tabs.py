@@ -36,7 +36,7 @@ from dpviz.ui.panel import safe_table
 # Runs of the recommended method whose clusters are compared with the clusters without privacy.
 LOOKED_AT = 20
 CURVE_HEIGHT = 300  # CSS pixels
-LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that is wanted.", 1.0, 3.0)
+LIMIT = Knob("aim", "float", 1.2, "Cost at most, × without privacy", "The accuracy that you want.", 1.0, 3.0)
 SHARE = Knob(
     "aim_share",
     "choice",
@@ -87,7 +87,7 @@ def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: 
         st.caption(NOTHING_RECOMMENDED)
         return
     if not complete:
-        st.caption("The search begins when all runs of the picture are there.")
+        st.caption("The search begins when all runs of the picture are done.")
         return
     search = _search(frame, question, rows, at)
     result = searched(frame.source, search, {} if people else rows, "people" if people else "solve")
