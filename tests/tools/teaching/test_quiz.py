@@ -41,7 +41,7 @@ def test_the_coin_is_three_times_as_likely_to_tell_the_truth():
     def yes(truth):
         return sum(truth if first == "H" else second == "H" for first, second in tosses) / len(tosses)
 
-    assert RIGHT["coin"] == f"{yes(True) / yes(False):g} times"
+    assert RIGHT["coin"] == f"{yes(True) / yes(False):g} times as likely"
     said = randomized_response(np.ones(40_000, bool), epsilon=COIN, rng=np.random.default_rng(0))
     assert abs(said.mean() - yes(True)) < 6 * math.sqrt(yes(True) * yes(False) / said.size)
 
