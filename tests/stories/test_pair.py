@@ -86,7 +86,7 @@ def test_without_a_proof_on_either_side_no_limit_is_named(tell):
         assert text.startswith("Nothing is proved about either")
 
 
-@pytest.mark.parametrize(("factor", "words"), [(1.0, "similar places"), (1.5, "a little farther"), (30.0, "much farther")])
+@pytest.mark.parametrize(("factor", "words"), [(1.0, "similar"), (1.5, "a little farther"), (30.0, "much farther")])
 def test_the_finding_says_what_honesty_costs_in_two_lines(both, monkeypatch, factor, words):
     repaired, published = both
     monkeypatch.setattr(pair, "_ratio", lambda run: factor if run is repaired else 1.0)
