@@ -7,19 +7,16 @@ import pytest
 from scipy import stats
 
 from dpviz.accounting import GaussianEvent, PureEvent, delta_of, gdp_mu, pure_epsilon
-from dpviz.baselines import eugkm, gupt
 from dpviz.baselines._base import (
     LEAST_RECORDS,
-    SIZE_SHARE,
     ApproxParams,
     counts_event,
     delta_for,
     joint_mu,
-    known_size,
     noisy_whole,
     sums_event,
 )
-from dpviz.core import Adjacency, Box, Budget
+from dpviz.core import Adjacency, Budget
 
 DRAWS = 60_000
 
@@ -27,20 +24,6 @@ DRAWS = 60_000
 def pmf(z, a):
     """(1 - r) / (1 + r) r^|z| with r = e^-a."""
     return np.tanh(a / 2) * np.exp(-a * np.abs(z))
-
-
-@pytest.mark.parametrize("a", [0.05, 0.4, 1.5])
-def test_counts_get_discrete_laplace_noise(a):
-    noise = noisy_whole(np.zeros(DRAWS), a, rng=np.random.default_rng(1))
-    assert (noise == np.round(noise)).all()
-    r = math.exp(-a)
-    variance = 2 * r / (1 - r) ** 2
-    # A difference of two geometric numbers has a kurtosis of 6 + 1/variance, so Var(Z^2) = (5 + 1/variance) variance^2:
-    # six standard errors of the mean of squares.
-    error = 6 * math.sqrt((5 + 1 / variance) / DRAWS) * variance
-    assert abs(np.mean(noise**2) - variance) <= error
-    for wrong in (2 / a**2 * 1.25, variance / 2, variance * 2):
-        assert abs(np.mean(noise**2) - wrong) > error
 
 
 @pytest.mark.parametrize("a", [0.7, 1.5])
@@ -124,32 +107,3 @@ def test_delta_is_that_of_the_number_of_records_to_a_factor_of_two():
     for bad in (0.0, 1.0, -1e-6, math.nan):
         with pytest.raises(ValueError, match="delta must be"):
             ApproxParams(delta=bad)
-
-
-def test_a_private_size_bears_laplace_noise_of_its_share() -> None:
-    rng, runs, epsilon = np.random.default_rng(0), 4000, 0.5
-    sizes = [known_size(1000, epsilon, None, Adjacency.ADD_REMOVE, rng=rng).n_records for _ in range(runs)]
-    noise, scale = np.abs(np.array(sizes) - 1000), 1 / (SIZE_SHARE * epsilon)  # mean and standard deviation b
-    assert abs(noise.mean() - scale) <= 6 * scale / math.sqrt(runs)
-    for wrong in (scale / 2, 1.3 * scale, 1 / epsilon):  # halved; a larger share; all of epsilon
-        assert abs(noise.mean() - wrong) > 6 * wrong / math.sqrt(runs)
-
-
-def test_its_share_and_the_rest_are_epsilon() -> None:
-    size = known_size(1000, 0.5, None, Adjacency.ADD_REMOVE, rng=np.random.default_rng(0))
-    assert pure_epsilon(size.events, Adjacency.ADD_REMOVE) + size.epsilon == pytest.approx(0.5, rel=1e-12)
-
-
-@pytest.mark.parametrize("adjacency", Adjacency)
-def test_a_public_size_is_free_and_the_records_are_not_counted(adjacency: Adjacency) -> None:
-    size = known_size(1000, 0.5, 70, adjacency, rng=np.random.default_rng(0))
-    assert (size.n_records, size.epsilon, size.events) == (70.0, 0.5, ())
-
-
-def test_the_methods_follow_the_noisy_size() -> None:
-    points, box = np.random.default_rng(0).random((3000, 2)), Box.cube(0, 1, 2)
-    seeds = [np.random.default_rng(seed) for seed in range(8)]
-    sizes = {len(eugkm.fit(points, box, eugkm.Params(epsilon=0.3), rng=rng).release.grid.places()) for rng in seeds}
-    blocks = {gupt.fit(points, box, gupt.Params(epsilon=0.02), rng=rng).release.n_blocks for rng in seeds}
-    assert len(sizes) > 1
-    assert len(blocks) > 1

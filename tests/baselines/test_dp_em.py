@@ -17,7 +17,6 @@ from dpviz.baselines.dp_em import COUNT_SHARE, SQUARE_SHARE, SUM_SHARE, Params, 
 from dpviz.core import Adjacency, Box, Budget
 from dpviz.solvers import Mixture, features, public_start, round_mixture
 from dpviz.solvers.moments import upper
-from tests.replay import Tape
 
 DELTA = 1e-6
 ADJACENCIES = {"add_remove": Adjacency.ADD_REMOVE, "replace": Adjacency.REPLACE}
@@ -198,25 +197,6 @@ def test_without_noise_it_is_em(d, n_iterations, wrong, monkeypatch):
         assert result.release.noisy_counts == pytest.approx(1500.0 * model.weights_, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ADJACENCIES)
-def test_each_part_bears_the_noise_of_its_event(name):
-    """A variance from m draws has a standard error of sqrt(2 / m): six of them, and half and double are refused."""
-    d, rounds = 3, 60
-    points = blobs(400, d)[0]
-    noise = {purpose: [] for purpose in PARTS}
-    for seed in range(rounds):
-        result = run(points, seed, epsilon=0.5, adjacency=name, n_iterations=2)
-        for i, step in enumerate(result.trace):
-            drawn = np.split(step.noisy_moments - step.nonprivate_moments, [1, 1 + d], axis=1)
-            for (purpose, leaves), part in zip(parts_of(result.events).items(), drawn, strict=True):
-                noise[purpose].append((part / leaves[i].sigma).ravel())
-    for draws in map(np.concatenate, noise.values()):
-        error = 6.0 * math.sqrt(2.0 / len(draws))
-        assert error < 0.5
-        assert abs(np.mean(draws**2) - 1.0) <= error
-        assert abs(np.mean(draws)) <= 6.0 / math.sqrt(len(draws))
-
-
 def test_much_budget_finds_the_groups_and_their_shapes():
     points, middles = blobs(20_000)
     release = run(points, epsilon=20.0, n_iterations=25).release
@@ -278,31 +258,3 @@ def test_the_trace_ends_at_the_release():
     first = result.trace[0]
     exact = first.nonprivate_moments
     assert first.nonprivate_centers == pytest.approx((exact[:, 1:3] / exact[:, :1] + 1.0) / 2.0, rel=1e-12)
-
-
-def by_exact_counts(monkeypatch):
-    """Divide by the counts before their noise."""
-    exact, moments, step = [], dp_em.soft_moments, dp_em.m_step
-
-    def watched(data, mixture):
-        exact.append(moments(data, mixture))
-        return exact[-1]
-
-    def wrong(noisy, *given):
-        return step(np.concatenate([exact[-1][0][:, :1], noisy[:, 1:]], axis=1), *given)
-
-    monkeypatch.setattr(dp_em, "soft_moments", watched)
-    monkeypatch.setattr(dp_em, "m_step", wrong)
-
-
-@pytest.mark.parametrize("wrong", [None, by_exact_counts])
-def test_the_same_answers_lead_to_the_same_mixture_unless_exact_counts_are_read(wrong, monkeypatch):
-    tape, box, params = Tape(monkeypatch), Box.cube(0, 1, 2), Params(n_clusters=3, delta=DELTA, epsilon=5.0)
-    if wrong is not None:
-        wrong(monkeypatch)
-    with tape.recording():
-        first = fit(blobs(3000)[0], box, params, rng=generator()).release
-    with tape.replaying():
-        again = fit(generator(9).random((700, 2)), box, params, rng=generator()).release
-    assert np.array_equal(first.centers, again.centers) is (wrong is None)
-    assert np.array_equal(first.mixture.covariances, again.mixture.covariances) is (wrong is None)

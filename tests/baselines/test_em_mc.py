@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -18,7 +17,6 @@ from dpviz.baselines.em_mc import (
     AXES_CAVEAT,
     COUNT_SHARE,
     PICK_SHARE,
-    AverageStep,
     Params,
     ScaleStep,
     covers,
@@ -90,58 +88,6 @@ def test_covers_are_balls_round_the_grid_and_leave_nobody_out(n, d, p, side, see
     fresh = cover.fresh(candidate, left)
     assert np.array_equal(fresh, np.flatnonzero(wanted[candidate] & (left > 0)))
     assert np.array_equal(cover.lost(fresh), wanted[:, fresh].sum(axis=1))
-
-
-@pytest.mark.parametrize("name", ADJACENCIES)
-def test_picks_follow_the_law_that_is_paid_for(name):
-    points, n_runs = generator(4).random((60, 1)) ** 2, 800
-    budget = 0.8 if name == "add_remove" else 1.5  # small enough that every candidate is picked now and then
-    options = {"n_clusters": 1, "n_scales": 1, "n_public": 60, "epsilon": budget, "adjacency": name}
-    picks = []
-    for seed in range(n_runs):
-        step = run(points, seed, **options).trace[0]
-        picks.append(step.picks[0])
-    seen = np.bincount(picks, minlength=4)
-    scores = brute(points - 0.5, step.candidates, np.full(1, 0.5), 4).sum(axis=1)
-    assert np.array_equal(step.nonprivate_scores[0], scores)
-    epsilon = shares_of(Budget(budget, DELTA), 1, ADJACENCIES[name]).pick_epsilon
-    rate = epsilon if name == "add_remove" else epsilon / 2
-
-    def statistic(rate):
-        weights = np.exp(rate * (scores - scores.max()))
-        expected = n_runs * weights / weights.sum()
-        assert expected.min() > 5
-        return ((seen - expected) ** 2 / expected).sum()
-
-    # A rate that is half as large again is 0.20 per run away, 158 in all: five standard deviations above the limit.
-    limit = stats.chi2.ppf(1 - 1e-6, 3)
-    assert statistic(rate) <= limit
-    assert statistic(1.5 * rate) > limit
-    assert statistic(rate / 2) > limit
-
-
-@pytest.mark.parametrize("name", ADJACENCIES)
-def test_averages_and_counts_bear_their_noise(name):
-    n = 2_000  # no noise reaches the box's walls
-    points, sums, counts = np.full((n, 20), 0.5), [], []
-    for seed in range(60):
-        result = run(points, seed, n_public=n, adjacency=name, n_clusters=1, n_scales=1)
-        last = result.trace[-1]
-        assert isinstance(last, AverageStep)
-        sums.append((last.released_centers - 0.5).ravel() * last.cluster_counts[0] - last.nonprivate_sums.ravel())
-        counts.append(last.noisy_counts - last.nonprivate_counts)
-    shares = shares_of(Budget(1.0, DELTA), 1, ADJACENCIES[name])
-    sigma = math.sqrt(20) / (2 if name == "add_remove" else 1) / shares.mu
-    values = np.concatenate(sums)
-    # Error of a mean of squares, as a share of sigma^2.
-    error = 6 * math.sqrt(2 / len(values))
-    assert abs(np.mean(values**2) - sigma**2) <= error * sigma**2
-    for wrong in (2 * sigma, sigma / 2):
-        assert abs(np.mean(values**2) - wrong**2) > error * wrong**2
-    r = math.exp(-shares.count_epsilon)
-    size, noise = 2 * r / (1 - r * r), np.abs(np.concatenate(counts))
-    error = 6 / math.sqrt(len(noise))  # |Z| has a standard deviation of at most about its mean
-    assert abs(noise.mean() - size) <= error * size
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 6])

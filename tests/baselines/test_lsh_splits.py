@@ -13,9 +13,7 @@ from dpviz.baselines._base import SIZE_SHARE
 from dpviz.baselines.lsh_splits import (
     CENTER_SHARE,
     COUNT_RATIO,
-    CoresetStep,
     LshLevelStep,
-    MeanStep,
     Params,
     fit,
 )
@@ -57,46 +55,6 @@ def test_the_parts_add_up_to_the_budget(d, name, epsilon):
         assert event.l2_sensitivity == pytest.approx(math.sqrt(d) / (2 if counted else 1))
     claim = result.guarantee.proved
     assert (claim.epsilon, claim.delta, claim.adjacency) == (epsilon, DELTA, adjacency)
-
-
-def test_an_account_that_forgets_the_levels_says_less():
-    *levels, averages = run(generator(0).random((400, 2))).events[2:]
-    budget = (1 - CENTER_SHARE) * (1 - SIZE_SHARE)
-    whole, alone = (delta_of(facts, budget, Adjacency.ADD_REMOVE) for facts in ((*levels, averages), (averages,)))
-    assert alone < 0.8 * whole
-
-
-def noise_of(name, d, n_runs, epsilon=1.0):
-    """Return (level noises, their a, leaf noises, mean noises, sigmas) with all records in the middle of the box."""
-    points, found = np.full((20_000, d), 0.5), {"level": [], "leaf": [], "mean": []}
-    for seed in range(n_runs):
-        result = run(points, seed, epsilon=epsilon, adjacency=name, n_public=20_000, max_depth=2)
-        first, last = result.trace[0], result.trace[-1]
-        assert isinstance(first, MeanStep)
-        assert isinstance(last, CoresetStep)
-        found["mean"].append((first.noisy_mean - 0.5) * 20_000)
-        for step in result.trace[1:-1]:
-            found["level"].append(step.noisy_counts - step.nonprivate_counts)
-        full = np.argmax(last.weights)  # the leaf with all records: nothing is clipped
-        found["leaf"].append((last.places[full] - 0.5) * last.weights[full] - last.nonprivate_sums[full])
-    return {key: np.concatenate(values) for key, values in found.items()}, first.plan
-
-
-@pytest.mark.parametrize("name", ADJACENCIES)
-def test_counts_sums_and_mean_bear_the_noise_of_the_plan(name):
-    noise, plan = noise_of(name, 20, 90)
-    for key, sigma in (("mean", plan.mean.sigma), ("leaf", plan.averages.sigma)):
-        values = noise[key]
-        # The mean square of m normal draws has a standard error of sigma^2 sqrt(2 / m).
-        measured, error = np.mean(values**2), 6 * math.sqrt(2 / len(values))
-        assert abs(measured - sigma**2) <= error * sigma**2
-        for wrong in (2 * sigma, sigma / 2, math.sqrt(2) * sigma):
-            assert abs(measured - wrong**2) > error * wrong**2
-    r = math.exp(-plan.level_epsilon)
-    size, m = 2 * r / (1 - r * r), len(noise["level"])  # E|Z|; the standard deviation of |Z| is no more than that
-    assert abs(np.abs(noise["level"]).mean() - size) <= 6 * size / math.sqrt(m)
-    for wrong in (1.6 * size, size / 1.6):
-        assert abs(np.abs(noise["level"]).mean() - wrong) > 6 * wrong / math.sqrt(m)
 
 
 def recursive(records, planes, leaf_minimum, branch_minimum, level=0):

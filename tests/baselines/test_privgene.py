@@ -105,15 +105,6 @@ def test_children_are_made_of_their_parents_and_one_move() -> None:
     assert np.array_equal(next_population(parents, 3, 0.1, rng=generator(1)), parents)
 
 
-def test_the_population_sees_picks_only() -> None:
-    # Other records that lead to the same picks lead to the same candidates.
-    params = Params(epsilon=math.inf, n_rounds=4, **SMALL)
-    points = generator().random((200, 2))
-    one, other = (tuple(steps(p, Box.cube(0, 1, 2), params, rng=generator())) for p in (points, points[::-1]))
-    for a, b in zip(one, other, strict=True):
-        assert np.array_equal(a.population, b.population)
-
-
 def test_the_number_of_rounds_is_the_rule_in_the_docstring() -> None:
     params = Params(n_parents=5, max_rounds=20)
     for n, expected in [(-10.0, MIN_ROUNDS), (150_000.0, 10), (1e12, 20)]:

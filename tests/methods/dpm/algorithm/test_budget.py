@@ -5,18 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare, kstest
 
 from dpviz.accounting import GaussianEvent, LaplaceEvent, ParallelEvent, PureEvent, gdp_epsilon, pure_epsilon
 from dpviz.core import Adjacency, Box
-from dpviz.methods.dpm.algorithm import CentersStep, LevelStep, Params, Shares, fit, level_epsilons
+from dpviz.methods.dpm.algorithm import LevelStep, Params, Shares, fit, level_epsilons
 from dpviz.methods.dpm.algorithm import centers as _dpm_centers
-from dpviz.methods.dpm.algorithm import tree as _dpm_tree
 from dpviz.methods.dpm.algorithm.plan import delta_for, free_levels_for, levels_for, make_plan, shares_for
-from dpviz.methods.dpm.algorithm.tree import Weights
 from dpviz.solvers import cluster_sums
 
-P_VALUE = 1e-6
 DIMENSIONS = (1, 2, 5, 20, 100)
 EPSILONS = (1e-3, 0.1, 1.0, 20.0)
 PAPER = Shares(0.04, 0.18, 0.18, 0.60)
@@ -111,15 +107,6 @@ def test_a_published_run_spends_its_levels(d):
         assert (result.guarantee.proved is None) == (d > 1)
 
 
-def test_a_level_counted_twice_is_noticed(monkeypatch):
-    double = lambda label, epsilon, *_: LaplaceEvent(label, 1.0, 0.5 / epsilon)  # noqa: E731
-    monkeypatch.setattr(_dpm_tree, "count_event", double)
-    points, box = uniform(2)
-    result = fit(points, box, Params(delta=1e-6), rng=np.random.default_rng(0))
-    pure, averages = pure_and_gaussian(result.events)
-    assert pure + gdp_epsilon(averages[0], 1e-6) != pytest.approx(1.0, rel=1e-3)
-
-
 @pytest.mark.parametrize("calibration", ["repaired", "published"])
 @pytest.mark.parametrize("d", [1, 2, 7])
 def test_average_sensitivities_are_those_of_the_farthest_record(d, calibration):
@@ -142,86 +129,6 @@ def test_average_sensitivities_are_those_of_the_farthest_record(d, calibration):
         means = last.nonprivate_labels
         assert len(last.leaves) > 2
         assert (np.bincount(means, minlength=len(last.leaves)) == last.nonprivate_counts).all()
-
-
-def test_counts_and_averages_have_the_noise_of_their_events():
-    """Three blobs, found at epsilon 30; noise against its own scale, over leaves and runs, and against wrong scales."""
-    rng = np.random.default_rng(0)
-    points = np.concatenate([c + 0.01 * rng.standard_normal((500, 2)) for c in ([0.2, 0.2], [0.8, 0.3], [0.5, 0.8])])
-    box = Box.cube(0.0, 1.0, 2)
-    counts, sums = [], []
-    for seed in range(400):
-        result = fit(points, box, Params(epsilon=30.0, delta=1e-5, n_levels=3), rng=np.random.default_rng(seed))
-        for step in result.trace:
-            if isinstance(step, LevelStep):
-                (of_gaps, scale) = (event.parts[0].scale for event in step.events[1:])
-                assert scale == pytest.approx(1 / step.epsilon_counts)
-                assert of_gaps == pytest.approx(1 / step.epsilon_gaps)
-                for split in step.splits:
-                    below = split.nonprivate_ranks[split.chosen]
-                    exact = np.array([below, split.nonprivate_count - below])
-                    counts.append((split.child_counts - exact) / scale)
-                    counts.append([(split.gap_depth - split.nonprivate_depths[split.chosen]) / of_gaps])
-            if isinstance(step, CentersStep):
-                assert not step.clipped.any()  # clipping would cut the law
-                tree = result.release.tree
-                middles = ((tree.low + tree.high) / 2)[step.leaves]
-                noisy = (step.centers - middles) * step.noisy_counts[:, None]
-                exact = (step.nonprivate_centers - middles) * step.nonprivate_counts[:, None]
-                sums.append((noisy - exact) / step.axis_units / step.sigmas[:, None])
-                np.testing.assert_allclose(
-                    step.center_sigmas,
-                    step.sigmas[:, None] * step.axis_units / np.maximum(step.noisy_counts, 1)[:, None],
-                )
-    noise = np.concatenate(counts)
-    assert kstest(noise, "laplace").pvalue > P_VALUE
-    assert kstest(1.5 * noise, "laplace").pvalue < P_VALUE
-    gauss = np.concatenate(sums).ravel()
-    assert len(gauss) > 1000
-    assert kstest(gauss, "norm").pvalue > P_VALUE
-    assert kstest(1.4 * gauss, "norm").pvalue < P_VALUE
-
-
-# The exponential mechanism, on one subset's counts over and over: 20,000 choices.
-N_CHOICES = 20_000
-COUNTS = np.array([[[5, 0, 9, 14, 2], [1, 1, 1, 20, 7]]], dtype=np.int32)
-RANKS = np.array([[[2, 5, 9, 22, 29], [0, 1, 2, 12, 26]]], dtype=np.int32)
-DEPTHS = np.array([[[-5, 5, -4, -12, -2], [-1, 0, 0, -13, -7]]], dtype=np.int32)
-
-
-def choice_p_value(weights, epsilon, exponent):
-    """p-value that the choices have probability proportional to exp(exponent score)."""
-    many = [np.repeat(array, N_CHOICES, axis=0) for array in (COUNTS, RANKS)]
-    noisy = np.full(N_CHOICES, 31.4)
-    shifted = noisy if not weights.published else noisy - 11.0
-    exists = np.ones((N_CHOICES, 2, 5), dtype=np.bool_)
-    rng = np.random.default_rng(3)
-    found = _dpm_tree._Candidates(exists, *many, np.repeat(DEPTHS, N_CHOICES, axis=0), np.full(N_CHOICES, 30))
-    chosen, best = _dpm_tree._choose(found, noisy, shifted, epsilon, weights, rng=rng)
-    g = 15.7 - np.abs(RANKS[0] - 15.7) if weights.published else np.minimum(RANKS[0], 30 - RANKS[0])
-    outer, inner = 0.3 * g / (31.4 / 12), (0.3 - 1 / 6) / (1 - 1 / 6) + g * 0.7 / (15.7 - 31.4 / 12)
-    empty = 1 - COUNTS[0] / 31.4 if weights.published else np.maximum(DEPTHS[0], 0) / 31.4
-    score = (np.where(g <= 31.4 / 12, outer, inner) + 5 * empty).ravel()
-    assert (best == score.argmax()).all()
-    law = np.exp(exponent * (score - score.max()))
-    return chisquare(np.bincount(chosen, minlength=10), N_CHOICES * law / law.sum()).pvalue
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
-def test_splits_are_chosen_with_the_mechanisms_probabilities(epsilon):
-    ours, theirs = (Weights(0.3, 1 / 12, 5.0, published=published) for published in (False, True))
-    right = epsilon * 31.4 / (2 * 6.8)
-    assert choice_p_value(ours, epsilon, right) > P_VALUE
-    # Published: lemma 5's sensitivity 8.6 over the shifted count.
-    assert choice_p_value(theirs, epsilon, epsilon * 20.4 / (2 * 8.6)) > P_VALUE
-
-
-def test_a_choice_with_another_exponent_is_noticed():
-    ours, theirs = (Weights(0.3, 1 / 12, 5.0, published=published) for published in (False, True))
-    right = 31.4 / (2 * 6.8)
-    assert choice_p_value(ours, 1.0, 2 * right) < P_VALUE  # no factor two
-    assert choice_p_value(ours, 1.0, right * 6.8 / 4.3) < P_VALUE  # half of the range that is needed
-    assert choice_p_value(theirs, 1.0, 31.4 / (2 * 8.6)) < P_VALUE  # no shift
 
 
 def test_a_trace_tells_the_probabilities_it_drew_from():
