@@ -1,9 +1,7 @@
 """Every page of the folder, found by itself: it opens, follows its knobs, and shows the world no secret."""
 
-import dataclasses
 import re
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -19,6 +17,7 @@ from dpviz.stories.center_facts import AS_GOOD
 from dpviz.ui import controls, runs, show, state
 from tests.numeric import ROOT
 from tests.pages.conftest import DPM, FIRST, LAPLACE, MODE_KNOBS, MORSE, PAGES, SOME_KIND, SOME_KNOB, TARGET, modes_of
+from tests.stories.marks import other_trace
 
 FEW = 300  # records
 SHOWN = ("html", "caption", "markdown", "bidi_component", "imgs", "warning", "info", "error", "arrow_data_frame")
@@ -223,23 +222,6 @@ SENT = ({}, {"start": "records"}, {"data_n_features": "5"}, {"principal": "1", "
 OWN_ADDRESS = re.compile(rb"dpviz-(ahead|asking)/[\w-]+|\"session\": \"[\w-]+\"")
 
 
-def secret_arrays(told, seed):
-    """Put a different trace and other records under the release of a run."""
-    rng = np.random.default_rng(seed)
-
-    def other(value):
-        if not isinstance(value, np.ndarray):
-            return value
-        return rng.permutation(value.copy()) if value.dtype.kind == "i" else rng.uniform(0.5, 1.0, value.shape)
-
-    trace = tuple(
-        dataclasses.replace(step, **{f.name: other(getattr(step, f.name)) for f in dataclasses.fields(step)})
-        for step in told.result.trace
-    )
-    result = dataclasses.replace(told.result, trace=trace)
-    return dataclasses.replace(told, result=result, unit=rng.random(told.unit.shape))
-
-
 @pytest.mark.parametrize(
     ("name", "mode", "link"),
     [
@@ -257,7 +239,7 @@ def test_what_the_public_is_sent_follows_from_the_release(open_page, name, monke
     def sent(seed, audience):
         def tell(*args, **options):
             run = runs.run_method(*args, **options)
-            return run if seed is None else secret_arrays(run, seed)
+            return run if seed is None else other_trace(run, seed)
 
         for module in (method_page, show, convergent_kmeans_page):
             monkeypatch.setattr(module, "run_method", tell)

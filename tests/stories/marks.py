@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpviz.plots import Audience, pack
+from dpviz.plots import Audience
 from dpviz.stories import View
 
 NOISY = ["blum", "dwork", "dplloyd"]
@@ -30,34 +30,21 @@ def leak(drawn, name):
     return dataclasses.replace(drawn, layers=tuple(layers))
 
 
-def check_public_part(told, changed, view=None):
-    """Check that a different world under one release changes the curator's part alone; return the first picture."""
-    assert changed.result.release is told.result.release
-    here, there = (each.draw_scene(view or View()) for each in (told, changed))
-    assert pack(here) != pack(there), "the curator's picture does change"
-    assert pack(here.public()) == pack(there.public())
-    (curator, public), others = told.stage_words(), changed.stage_words()
-    assert public == others[1]
-    assert curator != others[0]
-    facts, charts = (
-        [list(found(each)) for each in (told, changed)]
-        for found in (
-            lambda each: [fact for fact in each.facts() if fact.public],
-            lambda each: [pack(chart.scene.public()) for chart in each.charts()],
-        )
+def other_trace(told, seed=0):
+    """Put a different trace and other records under the release of a run."""
+    rng = np.random.default_rng(seed)
+
+    def other(value):
+        if not isinstance(value, np.ndarray):
+            return value
+        return rng.permutation(value.copy()) if value.dtype.kind == "i" else rng.uniform(0.5, 1.0, value.shape)
+
+    trace = tuple(
+        dataclasses.replace(step, **{f.name: other(getattr(step, f.name)) for f in dataclasses.fields(step)})
+        for step in told.result.trace
     )
-    assert facts[0] == facts[1]
-    assert charts[0] == charts[1]
-    assert told.utility() != changed.utility()
-    return here
-
-
-def check_leak(told, changed, name):
-    """Check that a layer that is public by mistake shows the difference between two worlds."""
-    pictures = [each.draw_scene(View()) for each in (told, changed)]
-    assert name in named(pictures[0])
-    here, there = (leak(drawn, name).public() for drawn in pictures)
-    assert pack(here) != pack(there)
+    result = dataclasses.replace(told.result, trace=trace)
+    return dataclasses.replace(told, result=result, unit=rng.random(told.unit.shape))
 
 
 def chart_of(run, key):

@@ -24,8 +24,8 @@ from dpviz.solvers import ClusterSums
 from dpviz.stories import View, ensemble
 from dpviz.stories.ground_layers import noise_length
 from dpviz.stories.view import Plane, project
-from tests.methods.convergent_kmeans.test_noninterference import other_world
-from tests.methods.dpm.test_noninterference import other_world as other_dpm
+from tests.stories.marks import other_trace
+from tests.stories.test_public_replay import worlds
 
 # Number of draws, and of runs of a mechanism.
 N = 2_000
@@ -451,7 +451,7 @@ def test_with_secret_noise_the_curator_sees_what_everyone_sees(name):
 @pytest.mark.parametrize("mode", ["repaired", "published"])
 def test_the_publics_ensemble_of_zones_follows_from_the_release(tell, mode):
     told = taught(tell(2, mode=mode))
-    changed = other_world(told, 123)
+    changed = other_trace(told)
     assert pack(told.picture().public()) == pack(changed.picture().public())
     if mode == "repaired":
         assert not np.array_equal(exact(told), exact(changed)), "the curator's does change"
@@ -460,9 +460,8 @@ def test_the_publics_ensemble_of_zones_follows_from_the_release(tell, mode):
 
 
 @pytest.mark.parametrize("calibration", ["repaired", "published"])
-def test_the_publics_ensemble_of_dpm_follows_from_the_release(tell_dpm, calibration):
-    told = taught(tell_dpm(2, calibration=calibration))
-    changed = other_dpm(told, 123)
+def test_the_publics_ensemble_of_dpm_follows_from_the_release(calibration):
+    told, changed = map(taught, worlds("dpm", {"calibration": calibration}))
     assert pack(told.picture().public()) == pack(changed.picture().public())
     assert not np.array_equal(exact(told), exact(changed))
     names = {layer.name for layer in told.picture().public().layers}

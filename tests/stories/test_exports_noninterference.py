@@ -8,36 +8,32 @@ import pytest
 
 from dpviz.baselines import CATALOGUE as BASELINES
 from dpviz.data import Dataset
-from dpviz.methods import CATALOGUE, run_class
+from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
 from dpviz.methods.convergent_kmeans.family import METHODS
 from dpviz.stories import View
 from dpviz.ui.data.drawing import DrawnPoints
 from dpviz.ui.data.picker import Source
 from dpviz.ui.export.files import FORMATS, ExportRequest, make, quotable
 from dpviz.ui.runs import MethodScreen, Noise, RunRequest
-from tests.methods.convergent_kmeans import test_noninterference as of_kmeans
-from tests.methods.dpm import test_noninterference as of_dpm
-from tests.methods.morse import test_run as of_morse
-from tests.stories.marks import leak
+from tests.stories.marks import leak, other_trace
+from tests.stories.test_public_replay import worlds as replayed
 
 LINK = (("data", "blobs"), ("n", "300"), ("data_seed", "0"), ("data_n_clusters", "5"), ("data_overlap", "0.35"))
 LINK = (*LINK, ("data_imbalance", "0.0"), ("data_n_features", "2"))
+MODES = {
+    "repaired": ("convergent_kmeans", {"mode": "repaired"}),
+    "dpm published": ("dpm", {"calibration": "published"}),
+}
 NAMES = ["repaired", "published", "dpm", "dpm published", "morse", *sorted(set(BASELINES) & set(METHODS) - {"lloyd"})]
 
 
-def worlds(name, tell, tell_dpm, tell_family, d=2):
-    """Return a method, a run, and a different trace with the same release."""
-    if name in ("repaired", "published"):
+def worlds(name, tell, d=2):
+    """Return a method, a run, and one of other records with the same release, or a different trace without a proof."""
+    if name == "published":
         told = tell(d, mode=name)
-        return CATALOGUE["convergent_kmeans"], told, of_kmeans.other_world(told, 123)
-    if name.startswith("dpm"):
-        told = of_dpm.with_classes(tell_dpm(d, calibration="published" if "published" in name else "repaired"))
-        return CATALOGUE["dpm"], told, of_dpm.other_world(told, 123)
-    if name == "morse":
-        told = of_morse.tell(d)
-        return CATALOGUE["morse"], told, of_morse.other_world(told, 77)
-    told = tell_family(name, d)
-    return BASELINES[name], told, of_kmeans.other_world(told, 123)
+        return CATALOGUE["convergent_kmeans"], told, other_trace(told)
+    method, mode = MODES.get(name, (name, {}))
+    return ALGORITHMS[method], *replayed(method, mode, d)
 
 
 def on_screen(method, told, *, public, uploaded, view=None, leaked="", drawn=False):
@@ -67,9 +63,8 @@ def files(shown, frame, *, formats=tuple(FORMATS)):
 
 
 @pytest.mark.parametrize(("name", "uploaded"), [(name, i % 2 == 1) for i, name in enumerate(NAMES)])
-def test_public_files_follow_from_the_release(tell, tell_dpm, tell_family, name, uploaded):
-    method, told, changed = worlds(name, tell, tell_dpm, tell_family)
-    assert changed.result.release is told.result.release
+def test_public_files_follow_from_the_release(tell, name, uploaded):
+    method, told, changed = worlds(name, tell)
     here, there = (on_screen(method, each, public=True, uploaded=uploaded) for each in (told, changed))
     assert files(here, 10**6) == files(there, 10**6)
     here, there = (on_screen(method, each, public=False, uploaded=uploaded) for each in (told, changed))
@@ -79,8 +74,8 @@ def test_public_files_follow_from_the_release(tell, tell_dpm, tell_family, name,
 
 
 @pytest.mark.parametrize("name", ["repaired", "dpm", "morse"])
-def test_what_was_drawn_by_hand_is_in_no_public_file(tell, tell_dpm, tell_family, name):
-    method, told, changed = worlds(name, tell, tell_dpm, tell_family)
+def test_what_was_drawn_by_hand_is_in_no_public_file(tell, name):
+    method, told, changed = worlds(name, tell)
     screens = [on_screen(method, each, public=True, uploaded=False, drawn=True) for each in (told, changed)]
     assert files(screens[0], 0) == files(screens[1], 0)
     screens = [on_screen(method, each, public=False, uploaded=False, drawn=True) for each in (told, changed)]
@@ -90,8 +85,8 @@ def test_what_was_drawn_by_hand_is_in_no_public_file(tell, tell_dpm, tell_family
 
 
 @pytest.mark.parametrize("name", ["repaired", "dpm", "morse", "dplloyd"])
-def test_a_picture_for_an_article_is_the_publics_and_can_be_quoted(tell, tell_dpm, tell_family, name):
-    method, told, changed = worlds(name, tell, tell_dpm, tell_family)
+def test_a_picture_for_an_article_is_the_publics_and_can_be_quoted(tell, name):
+    method, told, changed = worlds(name, tell)
     curators, others = (on_screen(method, each, public=False, uploaded=False) for each in (told, changed))
     drawing = files(curators, 10**6, formats=("article",))["article"].decode()
     assert drawing == files(others, 10**6, formats=("article-svg",))["article-svg"].decode()
@@ -107,8 +102,8 @@ def test_a_picture_for_an_article_is_the_publics_and_can_be_quoted(tell, tell_dp
 
 
 @pytest.mark.parametrize("name", ["repaired", "dpm", "dplloyd"])
-def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, name):
-    method, told, changed = worlds(name, tell, tell_dpm, tell_family, d=5)
+def test_a_plane_of_records_leaves_nothing_public(tell, name):
+    method, told, changed = worlds(name, tell, d=5)
     view = View(3, 1, z=0) if name == "dpm" else View(principal=True)
     screens = [on_screen(method, each, public=True, uploaded=True, view=view) for each in (told, changed)]
     assert files(screens[0], 0) == files(screens[1], 0)
@@ -118,14 +113,14 @@ def test_a_plane_of_records_leaves_nothing_public(tell, tell_dpm, tell_family, n
 
 
 @pytest.mark.parametrize("kind", ["html", "svg", "png", "csv", "json"])
-def test_one_wrong_audience_would_be_noticed(tell, tell_dpm, tell_family, kind):
-    method, told, changed = worlds("dpm", tell, tell_dpm, tell_family)
+def test_one_wrong_audience_would_be_noticed(tell, kind):
+    method, told, changed = worlds("dpm", tell)
     screens = [on_screen(method, each, public=True, uploaded=True, leaked="person") for each in (told, changed)]
     assert files(screens[0], 0, formats=(kind,)) != files(screens[1], 0, formats=(kind,))
 
 
-def test_an_uploads_fingerprint_and_number_of_records_are_not_public(tell, tell_dpm, tell_family):
-    method, told, _ = worlds("dpm", tell, tell_dpm, tell_family)
+def test_an_uploads_fingerprint_and_number_of_records_are_not_public(tell):
+    method, told, _ = worlds("dpm", tell)
     for public in (True, False):
         shown = on_screen(method, told, public=public, uploaded=True)
         for kind in ("json", "py"):

@@ -484,3 +484,60 @@ def test_events_of_other_methods_are_read_as_they_are(tell_family):
     replaced = LaplaceEvent("sums", 1.0, 2.0, calibrated_for=Adjacency.REPLACE)
     (sums,) = rows(SequenceEvent("iteration 1", (replaced,)))
     assert sums.epsilon == pytest.approx(0.5), "no doubling of what was calibrated for changed records"
+
+
+def test_what_zones_stand_on_is_public_in_repaired_mode_only(tell, show):
+    def public(told):
+        return {layer.name for layer in show(told).public().layers}
+
+    noisy = {"noisy mean", "controller", "convergent zone", "draw", "density of the draw"}
+    assert noisy <= public(tell(mode="repaired"))
+    assert not noisy & public(tell(mode="published"))
+    both = {"public bounds", "border", "sampling zone", "path", "center", "released center"}
+    assert both <= public(tell(mode="published"))
+    assert both <= public(tell(mode="repaired"))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_nothing_of_lloyds_own_run_is_public(tell_family, show, d):
+    """Not even how long it took: two runs on other records from the same start look alike."""
+    worlds = [tell_family("lloyd", d, n=n, seed=seed) for n, seed in ((300, 0), (20, 1))]
+    words = worlds[0].words
+    assert len({len(world.result.trace) for world in worlds}) == 2
+    drawn = [show(world) for world in worlds]
+    assert pack(drawn[0].public()) == pack(drawn[1].public())
+    assert {layer.name for layer in drawn[0].public().layers} == {
+        "public bounds",
+        "start",
+        *({"border of the start"} if d == 2 else set()),
+    }
+    assert [frame.label for frame in drawn[0].public().frames] == ["Start"]
+    assert pack(drawn[0].public().public()) == pack(drawn[0].public())
+    for tell in (lambda told: told.risk(), lambda told: chart_of(told, "spending"), lambda told: told.stage_words()[1]):
+        here, there = (tell(world) for world in worlds)
+        assert (here == there) if not hasattr(here, "layers") else pack(here) == pack(there)
+    assert not any(fact.public for world in worlds for fact in world.utility())
+    assert "Nothing is hidden" in worlds[0].finding().curator
+    assert words.title in drawn[0].alt
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_a_private_start_goes_from_green_to_blue(tell_family, show, name):
+    told = tell_family(name, start="private")
+    release, drawn = told.result.release, show(told)
+    assert release.start_packing is not None
+    packing, search, start = (
+        next(layer for layer in drawn.layers if layer.name == words)
+        for words in ("packing", "search on noisy cells", "start")
+    )
+    assert [layer.audience for layer in (packing, search, start)] == [
+        Audience.PUBLIC,
+        Audience.RELEASED,
+        Audience.RELEASED,
+    ]
+    np.testing.assert_allclose(search.arrays["tail"], packing.arrays["xy"])
+    np.testing.assert_allclose(search.arrays["head"], start.arrays["xy"])
+    assert (search.rows >= 0).nonzero()[0].tolist() == [0], "before the first iteration"
+    seen = drawn.public()
+    assert {"packing", "search on noisy cells", "start"} <= {layer.name for layer in seen.layers}
+    assert "Noisy counts" in seen.frames[0].detail

@@ -1,5 +1,6 @@
 """Figures on DPM's page, against brute force or a different library."""
 
+import dataclasses
 import math
 import re
 
@@ -13,11 +14,13 @@ from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm import charts as dpm_many
 from dpviz.methods.dpm.algorithm.plan import FEW_SHARES
 from dpviz.methods.dpm.cells import Cells
-from dpviz.methods.dpm.charts import ManyCuts, again, comparison, heat, places, run_many, strips
+from dpviz.methods.dpm.charts import ManyCuts, again, comparison, heat, places, run_many, strips, tree_chart
 from dpviz.metrics import adjusted_rand
+from dpviz.plots import pack
 from dpviz.solvers import lloyd, nonprivate_kmeans
 from dpviz.stories import View
 from dpviz.stories.view import Plane
+from tests.stories.test_public_replay import worlds
 
 
 @pytest.mark.parametrize("calibration", ["repaired", "published"])
@@ -273,3 +276,15 @@ def test_the_comparison_works_for_any_number_of_records(tell_dpm, n):
         assert found["DPM"]["Cost"] == pytest.approx(told.cost_ratio, rel=0.05)
         classes = np.arange(n) % 2
         assert found["DPM"]["Adjusted Rand index"] == pytest.approx(adjusted_rand(told.last.nonprivate_labels, classes))
+
+
+@pytest.mark.parametrize("calibration", ["repaired", "published"])
+@pytest.mark.parametrize("node", [0, 1])
+def test_all_that_is_said_of_a_subset_follows_from_the_release(calibration, node):
+    one, other = (dataclasses.replace(told, chosen=node) for told in worlds("dpm", {"calibration": calibration}))
+    trees = [pack(tree_chart(told.release, told.subsets, told.node)) for told in (one, other)]
+    assert trees[0] == trees[1], "all of the tree is released"
+    facts = [[fact for fact in told.node_facts() if fact.public] for told in (one, other)]
+    assert facts[0] == facts[1]
+    assert one.node_facts() != other.node_facts()
+    assert all(chart.public().is_empty for chart in strips_of(one).values()), "scores are exact"

@@ -16,7 +16,7 @@ from dpviz.plots import pack
 from dpviz.stories import View, Words, center_facts
 from dpviz.stories.ground_layers import MOST_DRAWN
 from tests.stories.conftest import records_of, words_of
-from tests.stories.marks import check_leak, check_public_part
+from tests.stories.test_public_replay import worlds
 
 DOMAINS = ("none", "clamp", "redraw", "remap")
 RADIUS = 1.5
@@ -36,43 +36,14 @@ def draw(run, view=None):
     return run.draw_scene(view or View())
 
 
-def other_world(run, names=None):
-    """Change all that only the owners know: the records and the whole trace; the release stays."""
-    rng = np.random.default_rng(5)
-
-    def other(value):
-        return rng.permutation(value.copy()) if value.dtype.kind == "i" else rng.uniform(0.5, 1.0, value.shape)
-
-    step = run.step
-    arrays = [f.name for f in dataclasses.fields(step) if isinstance(getattr(step, f.name), np.ndarray)]
-    changed = dataclasses.replace(step, **{name: other(getattr(step, name)) for name in names or arrays})
-    result = dataclasses.replace(run.result, trace=(changed,))
-    return dataclasses.replace(run, result=result, unit=run.unit if names else rng.random(run.unit.shape))
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-@pytest.mark.parametrize(("d", "view"), [(1, View()), (2, View()), (5, View(3, 1)), (5, View(3, 1, z=0))])
-def test_the_public_scene_follows_from_the_release(d, view, domain):
-    # For five features. Redrawing would be refused far below this.
-    run = tell(d, domain=domain, level=20.0)
-    check_public_part(run, other_world(run), view)
-
-
 def test_the_attackers_pictures_follow_from_the_release_but_for_the_true_place():
-    run = tell()
-    changed = other_world(run)
+    run, changed = worlds("nd_laplace")
     found = [laplace_attacks.posterior_of(world) for world in (run, changed)]
     scenes = [laplace_attacks.posterior_scene(world, each) for world, each in zip((run, changed), found, strict=True)]
     assert pack(scenes[0].public()) == pack(scenes[1].public())
     assert {layer.name for layer in scenes[0].layers} - {layer.name for layer in scenes[0].public().layers} == {
         "Where it is"
     }
-
-
-@pytest.mark.parametrize("name", ["person", "this person", "this person's noise"])
-def test_one_wrong_audience_would_be_noticed(name):
-    run = tell()
-    check_leak(run, other_world(run), name)
 
 
 def test_the_public_sees_released_points_walls_and_scale_only():

@@ -11,11 +11,10 @@ from dpviz.core import Box
 from dpviz.data.target_pairs import FIRST_AID
 from dpviz.methods.source_target import algorithm, layers
 from dpviz.methods.source_target.run import SourceTargetRun
-from dpviz.plots import Audience, pack
+from dpviz.plots import pack
 from dpviz.stories import View
 from dpviz.stories.wording import in_words
 from tests.stories.conftest import records_of, words_of
-from tests.stories.marks import check_leak, check_public_part
 
 METHODS = ("nna", "nas")
 VIEWS = {1: (View(),), 2: (View(),), 4: (View(), View(3, 1), View(principal=True))}
@@ -48,73 +47,12 @@ def layer(run, name):
     return layer
 
 
-def other_world(run, n):
-    """Put a different source and trace under the same release; the public part of the trace stays."""
-    rng = np.random.default_rng(5)
-    points = run.words.box.from_unit(rng.random((n, run.words.box.d)))
-    step = run.step
-    r, d = step.n_averages, run.words.box.d
-    filled = {
-        "noisy_averages": rng.random((r, d)),
-        "nonprivate_averages": rng.random((r, d)),
-        "released_points": rng.random(step.released_points.shape),
-        "nonprivate_source": points,
-    }
-    if step.method == "nna":
-        filled |= {"noisy_counts": rng.random(r), "nonprivate_counts": np.full(r, 7.0)}
-        filled |= {"released_counts": rng.random(len(step.released_points))}
-        filled |= {"nonprivate_labels": np.zeros(n, dtype=np.intp)}
-    else:
-        filled |= {"nonprivate_neighbors": rng.integers(n, size=(r, 5)), "nonprivate_distances": rng.random(r)}
-        filled |= {"nonprivate_delta_t": 0.123, "nonprivate_bound": 0.456}
-    trace = (dataclasses.replace(step, **filled), run.result.trace[1])
-    result = dataclasses.replace(run.result, trace=trace)
-    floor = SourceTargetRun.find_reference(points, run.words, result, run.params)
-    floor = dataclasses.replace(floor, nonprivate_selected=np.arange(run.params.n_centers))
-    other = SourceTargetRun.from_result(result, run.params, points, run.words, floor)
-    return dataclasses.replace(other, classes=np.zeros(n, dtype=int), target_classes=run.target_classes, record=1)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_profiles_stand_where_the_new_centers_do(method):
     run = run_of(method=method)
     assert not np.allclose(run.words.box.widths, 1.0), "else data units are the box's"
     (lines,) = [each for each in run.profile_charts()[0].scene.layers if each.name == "released center"]
     assert lines.arrays["xy"][0, ..., 0] == pytest.approx(run.selected, abs=1e-12)
-
-
-@pytest.mark.parametrize(("d", "view"), [(d, view) for d, views in VIEWS.items() for view in views])
-@pytest.mark.parametrize("method", METHODS)
-def test_the_public_scene_follows_from_the_release(d, view, method):
-    run = run_of(d, method=method)
-    changed = other_world(run, 77)
-    check_public_part(run, changed, view)
-    assert run.risk() == changed.risk()
-    for one, other in zip(run.charts(), changed.charts(), strict=True):
-        # Everyone sees these.
-        assert (pack(one.scene) == pack(other.scene)) == (one.key == "profiles")
-
-
-@pytest.mark.parametrize("town", [False, True])
-@pytest.mark.parametrize("method", METHODS)
-def test_only_the_curators_layers_depend_on_a_secret(method, town):
-    run = run_of(method=method, town=town)
-    changed = other_world(run, 77)
-    before, after = scene(run).layers, {each.name: each for each in scene(changed).layers}
-    assert len(after) == len(before), "a name stands for one layer"
-    for each in before:
-        alone = [pack(dataclasses.replace(scene(run), layers=(one,))) for one in (each, after[each.name])]
-        assert (alone[0] != alone[1]) == (each.audience is Audience.CURATOR), each.name
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    "name",
-    ["paramedic", "exact average", "noise", "choice without privacy", "light: help is near", "resident far from help"],
-)
-def test_one_wrong_audience_would_be_noticed(method, name):
-    run = run_of(method=method, town=True)
-    check_leak(run, other_world(run, 77), name)
 
 
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.3), (1, 4.0), (2, 40.0)])
