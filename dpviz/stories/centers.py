@@ -114,13 +114,13 @@ HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
             "the centers land elsewhere and serve their crowds less well",
         ),
         Placement.ELSEWHERE: (
-            "the center lands elsewhere and serves its crowd just as well",
-            "the centers land elsewhere and serve their crowds just as well",
+            "the center lands elsewhere but serves its crowd just as well",
+            "the centers land elsewhere but serve their crowds just as well",
         ),
         Placement.WOBBLING: ("the center wobbles but finds its crowd", "the centers wobble but find their crowds"),
         Placement.LUCKY: (
-            "lucky noise: the center lands well, but most such draws would miss",
-            "lucky noise: the centers land well, but most such draws would miss",
+            "lucky noise: the center lands well, but most draws would miss",
+            "lucky noise: the centers land well, but most draws would miss",
         ),
         Placement.NEAR_UNPROTECTED: (
             "the center is close, but almost nobody is protected",

@@ -456,7 +456,7 @@ def test_what_is_expected_at_another_epsilon_is_what_a_run_there_says(name, n, g
         (0.7, 0.8, None, "The centers miss their crowds"),
         (0.3, 0.2, 0.2, "The centers wobble but find their crowds"),
         (0.3, 0.9, 0.2, "The centers land elsewhere and serve their crowds less well"),
-        (0.02, 0.9, 0.1, "The centers land elsewhere and serve their crowds just as well"),
+        (0.02, 0.9, 0.1, "The centers land elsewhere but serve their crowds just as well"),
         (0.02, 0.05, 0.8, "Lucky noise"),  # luck: the median of such runs would miss
         (0.02, 0.05, 0.1, "Four centers land where they should"),
         (0.02, 0.05, None, "Four centers land where they should"),

@@ -95,9 +95,9 @@ def more_rounds() -> Answer:
 def rounds_words(rounds: str) -> str:
     """Describe the cost of this many rounds, in the middle of many runs."""
     return (
-        f"With {counted(int(rounds), 'round')}, the centers in a typical run out of {N_RUNS} cost "
-        f"**{number(nonprivate_cost_of(int(rounds)))}** times as much as without noise. The cost is the sum of "
-        "people's squared distances to their centers."
+        f"With {counted(int(rounds), 'round')}, the centers cost "
+        f"**{number(nonprivate_cost_of(int(rounds)))}** times as much as without noise (the median of {N_RUNS} runs). "
+        "The cost is the sum of people's squared distances to their centers."
     )
 
 
@@ -108,7 +108,7 @@ CHAPTER = RunChapter(
     f"share ε = {EPSILON:g}. At first, there are {FEW} rounds. Orange lines are noise; everyone sees the blue centers.",
     Question(
         f"Without noise, more rounds never hurt. What happens with {MANY} rounds at the same ε?",
-        ranges("Centers get better", "Hardly anything, within 5 %", "Centers get worse", at=(0.95, 1.05)),
+        ranges("Centers get better", "Hardly anything (within 5 %)", "Centers get worse", at=(0.95, 1.05)),
         more_rounds,
         f"The centers get worse: in a typical run, they cost **{{measured}}** times as much as without noise, compared "
         f"with {{few}} times for {FEW} rounds. Each of the {MANY} rounds gets one {MANY}th of ε, so every look at the "

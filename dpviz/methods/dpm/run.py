@@ -274,7 +274,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         if k > known:
             return f"{cuts} find {every} but split {'some' if known > 1 else 'it'} needlessly"
         if k == 1:
-            return doubt.ends("there is one cluster, and nothing is cut")
+            return doubt.ends("nothing is cut: there is one cluster")
         if doubt is Doubt.GONE:
             return doubt.ends(f"{every} {'are' if known > 1 else 'is'} found")
         if doubt is Doubt.ROOM:

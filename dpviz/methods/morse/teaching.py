@@ -116,7 +116,8 @@ CHAPTER = RunChapter(
     {"hill": "Cluster", "person": "A person", "ridge between hills": "Joined over a pass", "hilltop": "Top of a hill"},
     # A typical run: wrong at ε = 1, right at 5.
     0,
-    "As hills of a noisy landscape, clusters can have any shape. Anything computed from a release costs no extra ε.",
+    "Clusters that are hills in a noisy landscape can have any shape. Anything computed from a release costs no "
+    "extra ε.",
     5.0,
     lambda epsilon: {
         "data": "moons",

@@ -206,13 +206,13 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         law, urban, doubt = self.area.mean_radius, set(self.words.units) == {"m"}, self.doubt
         share, away = law / self.width, self._away(law)
         # Walls change the places where points land, but not the protection from the noise.
-        lands = f"Everyone lands {away} away on average" if self.is_free else f"Noise averages {away}, kept inside"
+        lands = f"Everyone lands {away} away on average" if self.is_free else f"Noise averages {away} inside the map"
         if share >= GONE:
             left = ": only noise is left"
         elif share >= OUTLINE:
             left = ": only a blur is left"
         elif share >= DISTRICTS:
-            left = f": {'only districts still show' if urban else 'groups show, details fade'}"
+            left = f": {'only districts still show' if urban else 'groups show, but details fade'}"
         elif share >= STREETS:
             left = f": {'streets show, but not houses' if urban else 'details begin to show'}"
         elif doubt is Doubt.UNPROVED:

@@ -147,7 +147,7 @@ def mean_move() -> Answer:
     return Answer(mean, {"measured": f"{round(mean, -1):,.0f} m", "draws": f"{N_DRAWS:,}"})
 
 
-SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "For each place that is sent.", 0.1, 10.0, log=True)
+SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "For each location that is sent.", 0.1, 10.0, log=True)
 
 
 def apart_words(level: float) -> str:
@@ -158,27 +158,30 @@ def apart_words(level: float) -> str:
 def move_words(level: float) -> str:
     """Describe how far places move on average."""
     mean = perturbation_area(2, epsilon=epsilon_of_level(level, RADIUS)).mean_radius
-    return f"ε = {number(level)} within {RADIUS:g} m: by the formula, a place moves **{number(mean)} m** on average."
+    return (
+        f"At ε = {number(level)} within {RADIUS:g} m, a location moves by **{number(mean)} m** on average, according to "
+        "the formula."
+    )
 
 
 CHAPTER = RunChapter(
     "sending",
     "Noise before sending",
-    "These people trust no one, so each of them moves their own place at random (orange) and sends only the result "
-    f"(blue). Here, ε limits how well anyone can distinguish two places that are {RADIUS:g} m apart. At first, "
+    "These people trust no one, so each of them shifts their own location at random (orange) and sends only the result "
+    f"(blue). Here, ε limits how well anyone can distinguish two locations {RADIUS:g} m apart. At first, "
     f"ε = {SENT.default:g}.",
     Question(
-        f"At ε = 1 within {RADIUS:g} m, how far does a place move on average?",
+        f"At ε = 1 within {RADIUS:g} m, how far does a location move on average?",
         ranges("Less than 250 m", "250 to 750 m", "750 to 1,500 m", "More", at=(250, 750, 1500)),
         mean_move,
-        "**{measured}**, on average over {draws} tries: if no one is trusted, every place needs enough noise of its "
+        "**{measured}**, on average over {draws} tries: if no one is trusted, every location needs enough noise of its "
         "own. "
-        "Places farther apart are easier to tell apart, because ε is per unit of distance.",
+        "Locations that are farther apart are easier to tell apart, because ε is per unit of distance.",
     ),
     SENT,
     records,
     lambda level: {"epsilon": epsilon_of_level(float(level), RADIUS)},
-    {"person": "True place", "sent point": "Place that is sent", "noise": "Move"},
+    {"person": "True location", "sent point": "Location that is sent", "noise": "Move"},
     1,
     "Noise that people add before sending protects them from everyone, even the collector. Its ε is per unit of "
     "distance.",

@@ -288,7 +288,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             far = "served so badly" if self.is_neutral else "so far away"
             return f"{help_is} {far} that ignoring {self.source_named} does better"
         if not near and cost > floor + SAVED * (ignored - floor):
-            nearer = "served hardly better" if self.is_neutral else "hardly nearer"
+            nearer = "hardly better served" if self.is_neutral else "hardly closer"
             return f"{help_is} {nearer} than if the {many} were ignored"
         if self.is_neutral:
             farther = f"{help_is} served {'nearly as well' if near else 'a little worse'}"

@@ -89,7 +89,7 @@ def helpers_note() -> Callable[[float], str]:
 
 CHAPTER = RunChapter(
     "helpers",
-    "Helpers kept secret",
+    "Keeping helpers secret",
     "Green places need first aid nearby. Paramedics live at the gray rings, which stay secret. Noisy averages of their "
     f"homes (diamonds) stand in for them, and {N_CENTERS} new centers (first-aid points) go where no average is near. "
     f"At first, ε = {EPSILON.default:g}.",
@@ -97,7 +97,8 @@ CHAPTER = RunChapter(
         "Now ε is 1. How much farther, in percent, do people walk than if the homes were known?",
         FARTHER,
         lambda: private(1.0),
-        "In a typical run out of {runs}, **{measured} %** farther. Approximate locations are enough here: what matters "
+        "They walk **{measured} %** farther (the median of {runs} runs). Approximate locations are enough here: what "
+        "matters "
         "is which neighborhoods already have help, not who lives where.",
     ),
     EPSILON,

@@ -389,9 +389,9 @@ def finding(
     elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
         words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in the run drawn here."
     elif _hardly(rows * epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
-        words = "All do as well as without privacy, but almost no one is protected."
+        words = "All match k-means without privacy, but almost no one is protected."
     elif _hardly(rows * epsilon):
-        words = "Proved methods cost almost nothing, but almost no one is protected."
+        words = "Proved methods lose almost nothing, but almost no one is protected."
     elif len(proved) == 1:
         words = f"{_capital(said(order[0]))} clusters almost as well as without privacy."
     else:

@@ -339,7 +339,7 @@ N_RUNS = 20_000
 AUDIT_SEED = 6
 BARS_LOW, BARS_HIGH, BAR_WIDTH = 10.0, 29.0, 1.0  # people
 SHARES = (("1", "All"), ("0.5", "Half"), ("0.25", "A quarter"))
-NOISE = Knob("course_noise", "choice", "1", "Noise that is added", "The claim stays ε = 1.", choices=SHARES)
+NOISE = Knob("course_noise", "choice", "1", "Added noise", "The claim stays ε = 1.", choices=SHARES)
 
 
 def noisy_counts(n_people: int, n_runs: int, share: float, rng: np.random.Generator) -> FloatArray:
@@ -400,7 +400,7 @@ def audit_words(share: str) -> str:
 
 AUDIT = Chapter(
     "audit",
-    "A promise, measured",
+    "Putting a promise to the test",
     f"A method publishes a noisy count of {N_COUNTED} people and claims ε = {CLAIMED:g}. An audit runs it "
     f"{N_RUNS:,} times with you and 20,000 times without you. The easier it is to tell the two cases apart, the weaker "
     "the protection.",
@@ -490,8 +490,8 @@ def decide_words(epsilon: float) -> str:
 DECIDE = Chapter(
     "decide",
     "You decide",
-    f"A clinic of {CLINIC} people and a town of {TOWN:,} each publish their average age with noise. Both want an "
-    "error of at most about half a year, the green line. A larger ε means more accuracy and less privacy.",
+    f"A clinic of {CLINIC} people and a town of {TOWN:,} each publish their average age with noise. Both want to "
+    "be off by half a year or so at most: the green line. A larger ε means more accuracy and less privacy.",
     Question(
         "At the ε where the clinic's line meets the green one, how many times out of 100 can an attacker be right?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
@@ -604,7 +604,7 @@ def clusters_words(step: int) -> str:
 
 K_MEANS = Chapter(
     "clusters",
-    "What clusters are",
+    "What is a cluster?",
     f"Here are {N} people by age and income, and {N_GROUPS} centers in the wrong places. In each round, everyone joins "
     "the nearest center; then each center moves to the middle of its people. This is *k-means*, here with k = "
     f"{N_GROUPS}; its groups are *clusters*.",
@@ -618,7 +618,8 @@ K_MEANS = Chapter(
     STEP,
     clusters_picture,
     clusters_words,
-    "k-means finds groups by repeating two steps: people join the nearest center, and centers move to the middle.",
+    "k-means finds groups by repeating two steps: people join the nearest center, and centers move to the middle of "
+    "their people.",
     plays=True,
 )
 
@@ -674,10 +675,10 @@ LEAK = Chapter(
     f"The {N_GROUPS} centers of the same {N} people are published exactly (blue), with the number of people in each "
     "cluster. An attacker knows everyone except one person: the square.",
     Question(
-        "How precisely do the centers reveal that person's place?",
-        ranges("Not at all", "Only the right group", "The exact place", at=(0.5, 6.0)),
+        "How precisely do the centers reveal that person's age and income?",
+        ranges("Not at all", "Only the right group", "Exactly", at=(0.5, 6.0)),
         leak_answer,
-        "They reveal the exact place, to at least **{measured}**, no matter who is missing. Multiply each center by "
+        "They reveal both exactly, to at least **{measured}**, no matter who is missing. Multiply each center by "
         "its number of people, subtract the people the attacker knows, and exactly one person is left.",
     ),
     MISSING,
