@@ -212,7 +212,7 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         elif share >= OUTLINE:
             left = ": only a blur is left"
         elif share >= DISTRICTS:
-            left = f": {'only districts still show' if urban else 'groups show, but details fade'}"
+            left = f": {'only districts still show' if urban else 'only groups still show'}"
         elif share >= STREETS:
             left = f": {'streets show, but not houses' if urban else 'details begin to show'}"
         elif doubt is Doubt.UNPROVED:

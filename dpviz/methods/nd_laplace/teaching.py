@@ -159,8 +159,8 @@ def move_words(level: float) -> str:
     """Describe how far places move on average."""
     mean = perturbation_area(2, epsilon=epsilon_of_level(level, RADIUS)).mean_radius
     return (
-        f"At ε = {number(level)} within {RADIUS:g} m, a location moves by **{number(mean)} m** on average, according to "
-        "the formula."
+        f"At ε = {number(level)} within {RADIUS:g} m, a location moves by **{number(mean)} m** on average, according "
+        "to the formula."
     )
 
 
