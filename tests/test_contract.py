@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from dpviz.mechanisms import SecretGenerator
 N = 120
 HOMES = {"dpviz.methods": methods.CATALOGUE, "dpviz.baselines": baselines.CATALOGUE}
 CATALOGUE = methods.ALGORITHMS
+
+# Whole numbers that no knob declares.
+COUNTED = {"start_seed", "n_public", "n_iterations", "n_blocks", "n_rounds", "n_levels", "cells_per_axis"}
 
 # Required inputs of an algorithm, without a public default: name -> d -> fields of Params.
 NEEDS = {"source_target": lambda d: {"targets": np.random.default_rng(7).random((30, d)), "epsilon": 1.0}}
@@ -76,6 +80,33 @@ def test_params_have_defaults_and_knobs(name):
         assert made.help
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(params, dataclasses.fields(params)[0].name, None)
+
+
+def refused_values(made):
+    """Yield (field, value) that no run can have: of another type, beyond the ends, or not among the choices."""
+    declared = {each.name: each for each in knobs(made)}
+    for name, each in declared.items():
+        if each.kind == "choice":
+            yield name, "no such choice"
+        elif each.kind == "bool":
+            yield name, 1
+        else:
+            yield from ((name, value) for value in (math.nan, True, "3", *([1.5] if each.kind == "int" else [])))
+            yield from ((name, end) for end in (each.minimum - 1.0, each.maximum + 1.0) if math.isfinite(end))
+    fields = {field.name for field in dataclasses.fields(made)} - set(declared)
+    yield from ((name, value) for name in sorted(fields & COUNTED) for value in (-1, 1.5, True, "3"))
+    yield from ((name, 0) for name in sorted(fields & COUNTED - {"start_seed", "n_public"}))
+    yield from ((name, value) for name in sorted(fields & {"delta"}) for value in (0.0, 1.0, -1e-6, math.nan))
+    yield from ((name, value) for name in sorted(fields & {"epsilon", "tolerance"}) for value in (-0.1, math.nan))
+
+
+def test_a_value_that_no_parameter_can_have_is_refused_by_its_name(name):
+    params = params_of(name)
+    wrong = list(refused_values(type(params)))
+    assert len(wrong) > 5
+    for field, value in wrong:
+        with pytest.raises(ValueError, match=rf"^{field} must "):
+            dataclasses.replace(params, **{field: value})
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

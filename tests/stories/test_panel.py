@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.core import attacker_odds
-from dpviz.stories.panel import at_least, at_most, ceiled, chance_limit, floored, is_right, limit, number, odds
+from dpviz.stories.panel import at_most, chance_limit, is_right, limit, number, odds
 
 
 @pytest.mark.parametrize(
@@ -71,22 +71,6 @@ def test_limits_by_hand(epsilon, text):
     assert float(nearest) >= attacker_odds(epsilon) or epsilon in (0.1, 1.0, 3.0, 5.0)
 
 
-@given(st.floats(0.0, 1e9))
-def test_a_lower_limit_never_shows_more_than_it_is(value):
-    shown = float(floored(value).replace(",", ""))
-    assert shown <= value * (1.0 + 1e-9) + 1e-300
-    assert shown >= value * 0.99 - 1e-12
-    if value <= 100.0:
-        assert float(at_least(value).removesuffix(" in 100")) <= value + 1e-9
-
-
-@given(st.floats(0.0, 1e9))
-def test_an_upper_limit_never_shows_less_than_it_is(value):
-    shown = float(ceiled(value).replace(",", ""))
-    assert shown >= value * (1.0 - 1e-9) - 1e-300
-    assert shown <= value * 1.01 + 1e-12, "and not a whole step more"
-
-
 @pytest.mark.parametrize(
     ("chance", "text"),
     [
@@ -101,13 +85,3 @@ def test_an_upper_limit_never_shows_less_than_it_is(value):
 def test_small_chances_are_said_as_cases(chance, text):
     assert chance_limit(chance) == text
     assert chance_limit(0.0) == "0"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.1 + 0.2, "0.3"), (2**-0.5, "0.708"), (1.170424, "1.18"), (2**-15, "3.06e-05"), (math.inf, "∞")],
-)
-def test_upper_limits_by_hand(value, text):
-    assert ceiled(value) == text
-    # Previous form of a proved ε and δ: less than the true values, unless three digits are enough.
-    assert float(number(value).replace("∞", "inf")) < value or value in (0.1 + 0.2, math.inf)

@@ -12,6 +12,7 @@ import pytest
 from dpviz.core import Adjacency, Box
 from dpviz.data.target_pairs import FIRST_AID
 from dpviz.methods import ALGORITHMS, CATALOGUE, run_class
+from dpviz.methods.source_target import layers as source_target
 from dpviz.plots import Audience, Plot, Scene, pack, scene_hash
 from dpviz.stories import Sentence, View, Words
 from tests.recorded import modes, needs
@@ -24,6 +25,12 @@ SHOWN = {"adjacency", "base", "calibration", "domain", "epsilon", "method", "sta
 # An epsilon at which DPM makes cuts, hills are left, and redrawing ends in five features.
 MUCH = {"dpm": {"epsilon": 8.0}, "morse": {"epsilon": 30.0}, "nd_laplace": {"epsilon": 20.0}}
 WIDER = {1: (View(),), 5: (View(), View(3, 1), View(3, 1, z=0), View(principal=True))}
+
+
+@pytest.fixture(autouse=True)
+def town(monkeypatch):
+    """Let help reach so far that source-target lights the ground around it."""
+    monkeypatch.setattr(source_target, "REACH", 0.2)
 
 
 def cases():

@@ -146,13 +146,7 @@ def test_bad_input_is_named():
         ({"targets": [[np.nan, 0.0]]}, "targets"),
         ({"epsilon": None}, "exactly one"),
         ({"rho": 1.0}, "exactly one"),
-        ({"epsilon": 0.0}, "epsilon must .*got 0"),
-        ({"epsilon": math.nan}, "epsilon must .*got nan"),
-        ({"delta": 1.0}, "delta must .*got 1"),
         ({"noise": "gaussian"}, "delta is required .*got None"),
-        ({"method": "mean"}, "method"),
-        ({"t": 0}, "t must .*got 0"),
-        ({"n_centers": 0}, "n_centers must .*got 0"),
     )
     for wrong, words in cases:
         with pytest.raises(ValueError, match=words):
