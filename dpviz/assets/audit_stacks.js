@@ -184,10 +184,10 @@ export class Stacks {
     const end = left + width - 14;
     const tooMany = step.right - step.allowed;
     const color = tooMany > 0 ? inks.wrong : inks.released;
-    const allowed = step.allowed < step.n ? formatCount(step.allowed) : "all";
+    const limit = step.allowed < step.n ? `ε = ${promise} allows ${formatCount(step.allowed)}` : `even ${formatCount(step.n)} would not break ε = ${promise}`;
     /** @type {[string, number, number, string][]} text, weight, size, color */
     const right = [[`${formatCount(step.right)} right`, 650, 1.35 * size, color]];
-    if (promised !== null) right.push([`ε = ${promise} allows ${allowed}`, 400, size - 1, inks.ink]);
+    if (promised !== null) right.push([limit, 400, size - 1, inks.ink]);
     if (tooMany > 0) right.push([`${formatCount(tooMany)} too many`, 650, size - 1, inks.wrong]);
     const wrong = /** @type {typeof right} */ ([[`${formatCount(step.wrong)} wrong`, 650, 1.35 * size, step.wrong ? inks.ink : inks.soft]]);
     Object.assign(context, { textAlign: "right", font: this.font(400, size - 1), fillStyle: inks.soft });

@@ -250,7 +250,10 @@ def link(question: AuditQuestion) -> state.Pairs:
 def pairs_of(page: PageFrame, question: AuditQuestion) -> tuple[AuditCase, ...]:
     """Return the case on each of its pairs of worlds. Raises ValueError if the case cannot be audited."""
     dataset = page.dataset
-    return cases_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
+    pairs = cases_of(question.key, dataset.points, dataset.box, question.record, question.epsilon)
+    # Some methods refuse a budget only when they run.
+    judged(pairs[0].guarantee)
+    return pairs
 
 
 @state.fragment

@@ -365,6 +365,8 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
             finding, tone = finding_of(audited, who), tone_of(audited)
         elif audited.is_violated and right[i] > allowed[i]:
             finding, tone = broken(limit.epsilon, leak, who), "broken"
+        elif leak > limit.epsilon:
+            finding, tone = doubtful(limit.epsilon, leak), "open"
         else:
             finding, tone = f"{2 * n:,} runs so far: can an attacker tell the two worlds apart?", "open"
         dots = tuple(tuple(each[i].tolist()) for each in counts)
@@ -419,13 +421,14 @@ def finding_of(audited: Audited, who: str = IT) -> str:
         return f"Nothing is promised here, and the leak is at least {least}."
     if audited.is_violated:
         return broken(limit, bound.epsilon_lower, who)
+    if _is_doubtful(audited):
+        return doubtful(limit, bound.epsilon_lower)
     if audited.is_undecided:
         runs = f"{2 * bound.n_estimating:,} runs"
-        # Use the verdict's confidence if the bound's own ceiling could be above the limit.
-        most = bound.ceiling if bound.ceiling <= audited.limit.epsilon else bound.ceiling_at(VERDICT_CONFIDENCE)
-        return f"Undecided: the promise is {promised}; {runs} can show at most {ceiled(most)}."
-    if _is_doubtful(audited):
-        return f"Undecided: the promise is {promised}, and these runs point to {least}."
+        # A figure could be above the limit, but the verdict, which has more confidence, could not.
+        if bound.ceiling > limit:
+            return f"Undecided: the promise is {promised}; {runs} are too few to break it."
+        return f"Undecided: the promise is {promised}; {runs} can show at most {ceiled(bound.ceiling)}."
     if least != "0":
         return f"Kept so far: the promise is {promised}; these runs show at least {least}."
     return _named(who, f"promised {promised}; this attack can hardly tell the worlds apart.")
@@ -434,6 +437,11 @@ def finding_of(audited: Audited, who: str = IT) -> str:
 def broken(limit: float, leak: float, who: str = IT) -> str:
     """Return the finding of a promise that the runs refute."""
     return _named(who, f"promised {ceiled(limit)}, but leaks at least {floored(leak)}: broken.")
+
+
+def doubtful(limit: float, leak: float) -> str:
+    """Return the finding of a bound above the promise that is too unsure to call the promise broken."""
+    return f"Undecided: the promise is {ceiled(limit)}, and these runs point to {floored(leak)}."
 
 
 def _named(who: str, words: str) -> str:

@@ -146,9 +146,9 @@ def test_worlds_that_never_differ_have_no_mark():
             ("ε = 10 is only claimed: no one has proved it.", "More runs might settle it."),
         ),
         (
-            # The figure could be above the limit, and the verdict could not: the text names the verdict's limit.
+            # The figure could be above the limit, and the verdict could not.
             audited(1.0, limit=3.5, claimed=3.5),
-            "Undecided: the promise is 3.5; 500 runs can show at most 3.02.",
+            "Undecided: the promise is 3.5; 500 runs are too few to break it.",
             "open",
             ("Proved.", "These runs alone could not show it."),
         ),
@@ -205,6 +205,7 @@ def test_no_finding_is_too_long_or_says_more_than_was_found(right, wrong, n, lim
         assert "no violation" not in step.finding.lower()
         assert "verified" not in step.finding
         assert (step.tone == "broken") == ("broken" in step.finding)
+        assert step.leak <= limit or floored(step.leak) in step.finding, "the number beside it is above the promise"
         if step.tone == "broken":
             assert told.is_violated
             assert step.leak > limit
