@@ -23,6 +23,7 @@ const FOCUS_PX = 5; // from the thumb to the ring around it that has the keyboar
 const NUMBER_ROOM_PX = 170; // that a number takes with its unit, right of the line
 const ENDS_PX = 10; // of the track, from the edges
 const CLEAR_PX = 4; // between a number and a line
+const [DOT_AND_LINE, LINE] = ["dot: this run, line: median run", "line: median run"];
 const DRAW_MS = 30; // until bands that come one after the other are drawn
 const MAX_MOVES = 64;
 const PEOPLE_ROWS = [2, 3, 4, 5];
@@ -376,7 +377,7 @@ export class Instrument {
     for (const [i, value] of loss && !loss.law.length ? this.visited : []) {
       if (i !== this.place) marks.push(makeShape("circle", { cx: this.x(this.places[i]), cy: y(value), r: 2.5, class: "been" }));
     }
-    marks.push(makeShape("text", { x: 0, y: top - (isPhone ? 6 : 12), class: "label" }, scale.label));
+    marks.push(...this.nameLoss(scale.label, width, top, isMeasured && loss));
     let taken = NaN;
     for (const [value, words] of scale.lines) {
       marks.push(makeShape("line", { x1: 0, x2: width, y1: y(value), y2: y(value), class: "dashed" }));
@@ -388,6 +389,14 @@ export class Instrument {
       if (!isTaken) taken = y(value);
     }
     return marks;
+  }
+
+  /** Name the strip of what is lost and, if both are measured, its dot and its line. @param {string} label @param {number} width @param {number} top @param {StageWords["loss"] | false} measured */
+  nameLoss(label, width, top, measured) {
+    const y = top - (this.isPhone ? 6 : 12);
+    const isWide = (label.length + DOT_AND_LINE.length) * this.sizes.words * 0.5 < width; // about as written
+    const key = measured && !measured.law.length ? [makeShape("text", { x: width, y, class: "faint end" }, isWide ? DOT_AND_LINE : LINE)] : [];
+    return [makeShape("text", { x: 0, y, class: "label" }, label), ...key];
   }
 
   drawTrack(/** @type {InstrumentData} */ { values, texts }, /** @type {number} */ y) {

@@ -144,8 +144,8 @@ def guarantee_in_a_sentence(
         and proved.adjacency is stated.adjacency
         and proved.delta <= stated.delta
     )
-    verdict = f"Proved: ε = {of_proof}, not {claimed}: its noise is wider than {claimed} needs." if better else "Proved."
-    return "proved", f"{verdict} {change} makes no result more than {factor} as likely{slack}{more}."
+    of_less = f": ε = {of_proof}, not {claimed}: its noise is wider than {claimed} needs" if better else ""
+    return "proved", f"Proved{of_less}. {change} makes no result more than {factor} as likely{slack}{more}."
 
 
 def factor_words(epsilon: float) -> str:

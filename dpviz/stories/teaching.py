@@ -448,7 +448,8 @@ def last_step(
     words = Words.from_dataset(dataset)
     result = algorithm.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(chapter.seed))
     reference = kind.find_reference(dataset.points, words, result, params)
-    run = kind.from_result(result, params, dataset.points, words, reference)
+    # As on the method's page, whose findings name the known classes.
+    run = replace(kind.from_result(result, params, dataset.points, words, reference), classes=dataset.labels)
     still = still_of(run.draw_scene(View()))
     layers = tuple(
         large(replace(layer, name=called, shown=True, pick=""))

@@ -105,6 +105,12 @@ def test_the_audited_epsilon_is_in_the_link_and_in_the_promise(open_page):
     assert not stage(open_page("audit", audited="lloyd"))[0]["moves"], "there is nothing to spend"
 
 
+def test_a_budget_that_a_method_refuses_once_it_runs_is_reported(open_page):
+    page = open_page("audit", audited_mode="nd_laplace:domain=redraw", audit_epsilon="0.1", **QUICK)
+    assert "Clamp to the walls instead" in page.app.error[0].value
+    assert stage(page)[0]["status"] == "failed"
+
+
 def test_what_is_chosen_on_the_stage_is_followed_once(open_page):
     page = chosen(open_page("audit", **QUICK), "moved", "epsilon", 4, turn=7)
     assert page.query["audit_epsilon"] == "2.0"

@@ -4,18 +4,23 @@ import csv
 import html
 import io
 import re
+from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import openpyxl
 import pytest
 
 from dpviz.core import attacker_odds
+from dpviz.methods import CATALOGUE
 from dpviz.stories.center_facts import allowed
 from dpviz.stories.panel import ceiled, limit
 from dpviz.stories.profiles import value_text
+from dpviz.tools.audit import page as audit_page
 from dpviz.tools.audit import runs as audit_tasks
+from dpviz.tools.audit.cases import AUDITED, calibrations, cases
 from dpviz.tools.compare import runs as compare_tasks
-from dpviz.tools.compare.page import report
+from dpviz.tools.compare.page import report, tabs
 from dpviz.tools.compare.runs import ENTRIES
 from dpviz.tools.teaching.chapters import CHAPTERS
 from dpviz.tools.teaching.page.quiz import QUESTIONS
@@ -74,12 +79,12 @@ def plain_of(text):
     return re.sub(r"\s+", " ", html.unescape(text).replace("\\", "").replace("**", ""))
 
 
-def read(text):
+def read(text, quantities=QUANTITIES):
     """Return the readings of each quantity in a text, as they are printed."""
     plain = plain_of(text)
     return {
         name: set(found)
-        for name, patterns in QUANTITIES.items()
+        for name, patterns in quantities.items()
         if (found := [each for pattern in patterns for each in re.findall(pattern, plain)])
     }
 
@@ -117,20 +122,27 @@ def words(page):
 
 
 @pytest.fixture
-def places(monkeypatch, open_page):
-    """Return the words of every place about DPLloyd at ε = 1 on one file, {place: text}, and the released page."""
-    papers, own = {}, report.buttons
+def papers(monkeypatch):
+    """Do the runs of Compare and Audit at once; gather the papers that Compare offers, {kind: text}."""
+    found, own = {}, report.buttons
 
     def buttons(written, epsilon, kind, note):
-        papers[kind] = text_of(written)
+        found[kind] = text_of(written)
         own(written, epsilon, kind, note)
+
+    monkeypatch.setattr(report, "buttons", buttons)
+    at_once(monkeypatch, compare_tasks, audit_tasks)
+    return found
+
+
+@pytest.fixture
+def places(papers, open_page):
+    """Return the words of every place about DPLloyd at ε = 1 on one file, {place: text}, and the released page."""
 
     def opened(name, **link):
         page = open_page(name, data="upload:", **link)
         return typed(page.give(CSV), BOUNDS)
 
-    monkeypatch.setattr(report, "buttons", buttons)
-    at_once(monkeypatch, compare_tasks, audit_tasks)
     texts = {}
     page = opened("convergent_kmeans", mode="dplloyd", epsilon="1.0")
     saved = exports(page, "convergent_kmeans")
@@ -234,3 +246,163 @@ def test_every_method_states_its_guarantee_alike_in_every_place_at_each_epsilon(
             assert seen["page"]["right about who took part"] == {limit(attacker_odds(claim.epsilon, claim.delta))}
             silent = {at for at, found in seen.items() if not found.keys() & set(GUARANTEED)}
             assert silent <= {"csv"}, "every other place has a figure"
+
+
+def rows_of(text, title):
+    """Return the cells of each row of the table below a paper's title."""
+    table = text.partition(f"## {title}")[2].partition("\n## ")[0]
+    return [[each.strip() for each in line.strip("| ").split(" | ")] for line in table.splitlines() if "|" in line]
+
+
+def promise_in(text):
+    """Return the proved ε and δ in a text, or "nothing"."""
+    found = re.search(rf"^(?:[Pp]roved[^:]*: )?(ε = [\d.]+(?:, δ = {CHANCE})?)", text)
+    return found[1] if found else "nothing"
+
+
+def test_every_method_has_one_number_each_on_compare_and_in_its_papers(papers, open_page, monkeypatch):
+    monkeypatch.setattr(tabs, "recommended", lambda *_: (None, ""))
+    link = {"compare_runs": "10", "n_clusters": "3", **{f"with_{key}": "1" for key in ENTRIES}}
+    page = typed(open_page("compare", data="upload:", compare_tab="report", **link).give(CSV), BOUNDS)
+    names = {each.name: each for each in ENTRIES.values()}
+    shorts = {each.short: name for name, each in names.items()}
+    # (quantity, method, ε) -> readings by place.
+    seen = defaultdict(lambda: defaultdict(set))
+    values = page.app.session_state["dpviz:knobs"].values
+
+    def odds_in(text):
+        return re.match(rf"(?:{ODDS}|no limit.*)", text)[1]
+
+    for epsilon in EPSILONS:
+        at = f"{epsilon:g}"
+        values |= {"compare_at": epsilon, "compare_tab": "report"}
+        page.look("curator")
+        for title in ("What is proved, and by whom", f"What the other methods promise at ε = {at}"):
+            for name, words_of_it in rows_of(papers["decision"], title):
+                seen["promise", name, at]["decision paper"].add(promise_in(words_of_it))
+        head, *lines = rows_of(papers["decision"], "ε against cost")
+        for line in lines:
+            for place in range(1, len(head), 2):
+                name = head[place].removesuffix(": cost")
+                seen["cost", name, line[0]]["decision paper, front"].add(line[place])
+                seen["odds", name, line[0]]["decision paper"].add(odds_in(line[place + 1]))
+        head, *lines = rows_of(papers["decision"], "All numbers")
+        for line in lines:
+            for place, cell in zip(head[1:], line[1:], strict=True):
+                name = line[0].removesuffix(" (ε per distance)")
+                seen["cost", name, place.removeprefix("ε = ")]["decision paper, all"].add(cell.partition(";")[0])
+        shown = page.compared
+        for each in shown["maps"]:
+            number = each["numbers"][shown["index"]][0]
+            assert f"{each['short']} {number} ×" in shown["spoken"][shown["index"]]
+        values |= {"compare_tab": "numbers"}
+        page.run()
+        (table,) = [frame.value for frame in page.app.dataframe if "Guarantee" in frame.value]
+        for row in table[table["ε"].notna()].to_dict("records"):
+            name, place = row["Method"], row["ε"]
+            cost, ends = row["Cost, × without privacy"], row["Middle 90 % of runs"]
+            seen["cost", name, place]["table"].add(f"{cost} ({ends})")
+            seen["promise", name, place]["table"].add(promise_in(row["Guarantee"]))
+        page.look("public")
+        for name, promise, odds in rows_of(papers["public"], f"What each method promises at ε = {at}")[1:]:
+            seen["promise", name, at]["public paper"].add(promise_in(promise))
+            seen["odds", name, at]["public paper"].add(odds_in(odds))
+        for name, words_of_it in rows_of(papers["public"], "What is proved, and by whom"):
+            seen["promise", name, at]["public paper, appendix"].add(promise_in(words_of_it))
+        for each in page.compared["maps"]:
+            number, unit = each["numbers"][page.compared["index"]]
+            seen["odds", shorts[each["short"]], at]["public map"].add(odds_in(f"{number} {unit}".removeprefix("– ")))
+    apart = {key: dict(found) for key, found in seen.items() if len(set().union(*found.values())) > 1}
+    assert not apart
+    twice = {key[:2] for key, found in seen.items() if len(found) > 1}
+    assert twice >= {(quantity, name) for quantity in ("promise", "cost") for name in names}
+    assert twice >= {("odds", shorts[each["short"]]) for each in page.compared["maps"] if each["proved"]}
+
+
+# Quantity of an audit -> patterns of its readings.
+OF_AUDITS = {
+    "promise": (
+        r"promised (\d[\d.]*\d|\d)\b",
+        r"promise is (\d[\d.]*\d|\d)\b",
+        r"\((?:proved|claimed): (\d[\d.]*\d|\d)\)",
+        r"(?:Proved|Claimed) ε (\d[\d.]*\d|\d)\b",
+        r"Claimed [\d.]+, proved (\d[\d.]*\d|\d)\.",
+        r"ε = (\d[\d.]*\d|\d) is (?:only )?claimed",
+        r"Proved ε = (\d[\d.]*\d|\d)\b(?!\.\d|,?[^.]*? per )",
+    ),
+    "leak": (
+        r"(?:leaks|show|leak is|ε is|Measured ε,) at least (\d[\d.]*\d|\d)\b",
+        r"point to (\d[\d.]*\d|\d)\b",
+    ),
+    "most": (r"show at most (\d[\d.]*\d|\d)\b(?!\.\d| with 99)", r"Largest ε that can be shown (\d[\d.]*\d|\d)\b"),
+    "right": (r"right in ([\d,]+ of [\d,]+) runs",),
+    "wrong": (r"wrong in ([\d,]+ of [\d,]+) ",),
+}
+# One mode of each method; of a method with a published and a proved version, both.
+MODES_AUDITED = [
+    case.key
+    for method in AUDITED
+    for case in calibrations(method) or [next(each for each in cases().values() if each.method == method)]
+]
+
+
+@pytest.mark.usefixtures("papers")
+def test_every_audit_has_one_number_each_in_all_of_its_words(open_page, monkeypatch):
+    few = replace(audit_page.RUNS, default="40", choices=(("40", "40"), ("500", "500")))
+    monkeypatch.setattr(audit_page, "RUNS", few)
+    page = open_page("audit", audit_tab="read")
+    values = page.app.session_state["dpviz:knobs"].values
+    counted = defaultdict(int)
+    for key in MODES_AUDITED:
+        for epsilon in EPSILONS:
+            # The file has 500 runs of k-means.
+            runs = "500" if key.startswith(FIRST) else "40"
+            values |= {
+                "audited": cases()[key].method,
+                "audited_mode": key,
+                "audit_epsilon": epsilon,
+                "audit_runs": runs,
+            }
+            page.run()
+            sent = page.sent("audit_stage")
+            result = sent["results"][sent["index"]]
+            last = result["played"][-1]
+            n, number = last["n"], "{:,} of {:,}".format
+            texts = {
+                "stage": f"promised {result['promised_text']} leaks at least {last['leak_text']}",
+                "headline": last["finding"],
+                "verdict": result["verdict"],
+                "paragraphs": " ".join(result["paragraphs"]),
+                "dots": f"right in {number(last['right'], n)} runs wrong in {number(last['wrong'], n)} runs",
+                "facts": next(each for each in page.html_texts if "What was counted" in each) + page.card,
+                "pictures": " ".join(each.alt for each in page.shown.scenes),
+            }
+            found = {place: read(text, OF_AUDITS) for place, text in texts.items()}
+            for name in OF_AUDITS:
+                readings = {place: each[name] for place, each in found.items() if name in each}
+                assert len(set().union(*readings.values())) <= 1, (key, epsilon, name, readings)
+                counted[name] = max(counted[name], len(readings))
+            # A leak above the promise is in the headline, and red only if the runs break the promise.
+            promised = result["promised"]
+            if promised is not None and last["leak"] > promised:
+                assert last["leak_text"] in last["finding"]
+            assert (last["tone"] == "broken") == (promised is not None and last["right"] > last["allowed"])
+    assert counted == {"promise": 5, "leak": 5, "most": 4, "right": 2, "wrong": 2}
+
+
+CHAPTERS_OF_RUNS = [name for name, each in CHAPTERS.items() if each.link and each.control.log]
+
+
+@pytest.mark.parametrize("name", CHAPTERS_OF_RUNS)
+def test_a_chapter_says_of_a_run_what_its_page_says(open_page, name):
+    chapter = CHAPTERS[name]
+    page = open_page(chapter.page, **chapter.link(EPSILONS[0]))
+    for epsilon in EPSILONS:
+        page.app.session_state["dpviz:knobs"].values["epsilon"] = epsilon
+        page.run()
+        (slider,) = [each for label, each in page.sliders.items() if "ε" in label]
+        texts = {"chapter": chapter.note(epsilon), "page": slider["notes"][slider["index"]]}
+        assert read(texts["chapter"])
+        assert not disagreements(texts)
+        if CATALOGUE[chapter.page].chapter.caption is None:
+            assert chapter.caption(epsilon) == page.stage["finding"]
