@@ -13,7 +13,7 @@ HELP = f"""dpviz {__version__}: see what differential privacy does to clustering
 
 dpviz                       serve the app at http://localhost:8501
 dpviz --server.port 8600    the same with options of `streamlit run`
-dpviz serve --processes 2   serve it in two processes behind Caddy, for more readers; each stays with one
+dpviz serve --processes 2   serve it in two processes behind Caddy, for more readers; each reader stays with one
 dpviz run FILE.py           serve it with the method in a file of your own, which opens first; options may follow
 dpviz publish FOLDER        write the app's pages as a website without a server; `--config FILE` chooses them
 dpviz audit FILE.py         run a method in two worlds that differ by one record, and report if its claim survives

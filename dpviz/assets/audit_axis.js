@@ -88,7 +88,7 @@ export class PromiseAxis {
         makeShape("text", { x: x(tick), y: base + 27, "text-anchor": "middle", class: "faint" }, String(tick)));
     }
     parts.push(small ? makeShape("text", { x: start, y: base + 27, class: "symbol" }, "ε")
-      : makeShape("text", { x: x(0.5), y: base + 48, class: "symbol" }, "ε: the smaller, the more private"));
+      : makeShape("text", { x: x(0.5), y: base + 48, class: "symbol" }, "ε (smaller is more private)"));
     if (!this.input.disabled) {
       const at = { cx: x(epsilon), cy: base };
       parts.push(makeShape("circle", { ...at, r: rows.focus, class: "focus" }), makeShape("circle", { ...at, r: rows.thumb, class: "thumb" }));

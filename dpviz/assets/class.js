@@ -173,7 +173,7 @@ class Teacher {
     const join = make("aside", "join", [
       make("p", "", "Join with your phone"), make("img", "qr", "", { src: qr, alt: `QR code of ${link}` }),
       make("p", "code", code), make("p", "", link.replace(/^https?:\/\//, "")), this.students, this.door, remove,
-      make("p", "small", "No names. Counts are rounded down to fives; rounding alone is no proof of privacy. All of it is gone after the class.")]);
+      make("p", "small", "No names. Counts are rounded down to multiples of five, but rounding alone does not prove privacy. Everything is deleted after the class.")]);
     const steps = STEPS.map(({ title }, index) => make("option", "", title, { value: String(index) }));
     this.list = make("select", "", steps, { "aria-label": "Send everyone to" });
     const send = (/** @type {number} */ step) => this.send({ step });

@@ -446,10 +446,10 @@ FARTHEST = 40.0
 
 
 def trade_off(profile: Profile, false_positive: ArrayLike) -> FloatArray:
-    """Return the largest rate of right alarms of any attack at `false_positive` (any shape, in [0, 1]).
+    """Return the largest rate of true alarms of any attack at `false_positive` (any shape, in [0, 1]).
 
     A profile is delta(epsilon), the smallest delta of a mechanism at each epsilon >= 0. If both orders of two neighbors
-    have the same profile, the largest rate of right alarms at a false alarm rate a is the minimum over epsilon >= 0 of
+    have the same profile, the largest rate of true alarms at a false alarm rate a is the minimum over epsilon >= 0 of
     e^epsilon a + delta(epsilon) and of 1 - e^-epsilon (1 - delta(epsilon) - a): Dong, Roth & Su 2022, proposition 6
     with equation 5. Here it is the envelope of finitely many lines, so it is never below the curve: a bound remains a
     bound.

@@ -66,7 +66,7 @@ class Params(OneShotParams):
     """Parameters, all public."""
 
     max_iterations: int = knob(
-        100, "Most iterations", "Lloyd iterations inside each block.", low=1, high=100, minimum=1, maximum=10_000
+        100, "Maximum iterations", "Lloyd iterations inside each block.", low=1, high=100, minimum=1, maximum=10_000
     )
     n_blocks: int | None = whole("Blocks of records. None: n^0.4 for the known n.", least=1, source="the paper")
 

@@ -79,7 +79,7 @@ class Params(OneShotParams):
     n_parents: int = knob(
         3, "Parents m'", "Picked in each round but the last.", low=1, high=20, minimum=1, maximum=1000
     )
-    max_rounds: int = knob(20, "Most rounds", "A bound on r.", low=1, high=50, minimum=1, maximum=1000)
+    max_rounds: int = knob(20, "Maximum rounds", "A bound on r.", low=1, high=50, minimum=1, maximum=1000)
     n_rounds: int | None = whole(
         f"Rounds r. None: n ε / ({RECORDS_PER_PARENT:g} m'), from {MIN_ROUNDS} to `max_rounds`.", least=1
     )

@@ -228,7 +228,7 @@ def roc_scene(
         alt=alt,
         caption=caption,
         x=Axis("false alarms", view=(-0.02, 1.02)),
-        y=Axis("right alarms", view=(-0.02, 1.02)),
+        y=Axis("true alarms", view=(-0.02, 1.02)),
         equal=False,
         layers=(
             Layer.from_arrays("95 % band", Kind.BANDS, LAW, edges[None, None], fill=0.2),

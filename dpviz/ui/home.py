@@ -47,7 +47,7 @@ EPSILON = Knob(
 # Not visible next to an open navigation.
 COMPARE = "Compare methods"
 START = f"Learn: {len(NAMES)} chapters"
-QUESTION = "Question it"
+QUESTION = "Put it to the test"
 QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}
 # CSS pixels that the methods' thumbnails take on the first screen.

@@ -265,7 +265,7 @@ def _list(source: Source, ledger: ReleaseLedger, *, public: bool) -> None:
     if public:
         return
     if source.people in _session().answers:
-        st.button("Ask again about whom they count for", on_click=_ask_again, args=(source,))
+        st.button("Ask again whom they cover", on_click=_ask_again, args=(source,))
     st.button(
         "Forget this list",
         on_click=_session().forget,

@@ -371,7 +371,7 @@ def facts_html(runs: Runs, *, public: bool) -> str:
     first, *others = (run for _, run in runs)
     if not others:
         return first.facts_html(public=public)
-    return stacked(facts("What honesty costs", pair.facts(first, others[0]), public=public))
+    return stacked(facts("The cost of honesty", pair.facts(first, others[0]), public=public))
 
 
 SCREEN = "dpviz:shown"

@@ -32,12 +32,12 @@ def gaussian_profile(mu):
 
 
 def gaussian_curve(mu):
-    """Dong, Roth & Su 2022, equation 6, as right alarms."""
+    """Dong, Roth & Su 2022, equation 6, as true alarms."""
     return stats.norm.cdf(stats.norm.ppf(RATES) + mu)
 
 
 def laplace_curve(ratio):
-    """The best test between Laplace laws one apart: right alarms by the likelihood ratio's three pieces."""
+    """The best test between Laplace laws one apart: true alarms by the likelihood ratio's three pieces."""
     rising = math.exp(ratio) * RATES
     middle = 1.0 - math.exp(-ratio) / (4.0 * np.maximum(RATES, 1e-300))
     flat = 1.0 - math.exp(-ratio) * (1.0 - RATES)

@@ -100,7 +100,7 @@ def test_every_file_is_saved_and_opens_and_settings_bring_a_picture_back(
     give(page, content)
     expect(picture).to_have_attribute("data-dpviz-scene", scene, timeout=SLOW)
     expect(picture).to_have_attribute("data-dpviz-frame", "2", timeout=SLOW)
-    expect(page.get_by_text("it is the same picture")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("the picture is the same")).to_be_visible(timeout=SLOW)
     close(page)
     # Settings of another page lead there.
     page.get_by_role("link", name="DPM").click()

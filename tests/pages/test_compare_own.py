@@ -90,7 +90,7 @@ def test_every_limit_of_compare_counts_all_rows_of_a_person(upload):
     page = unit_bounds(upload(CSV, **SU, compare_at="1.0", audience="public"))
     one, three = (page.compared["epsilons"].index(each) for each in (1.0, 3.0))
     assert "almost nothing" not in page.compared["findings"][three]
-    page.set("number_input", "Rows of one person, at most", 4)
+    page.set("number_input", "Maximum rows per person", 4)
     assert "almost nothing" in page.compared["findings"][three]
     (shown,) = (each["numbers"][one] for each in page.compared["maps"] if each["key"] == "dplloyd")
     assert shown == [limit(attacker_odds(4.0)), "in 100"]

@@ -79,7 +79,7 @@ def test_two_modes_stand_side_by_side_and_in_step(open_page):
     assert (left[1]["title"], right[1]["title"]) == ("Repaired", "As published")
     assert "Same noise, every ε" in page.names()
     assert "Same noise, every ε" in page.names("other")
-    assert "What honesty costs" in page.text
+    assert "The cost of honesty" in page.text
     assert "only the repaired one is proved" in page.sentence or "farther off" in page.sentence
     assert page.query["epsilon"] == "2.0"
 

@@ -113,7 +113,7 @@ def test_who_was_in_is_played_on_invented_records_for_everybody(open_page, ready
         assert {"With noise", "Without noise", "No attack lies above", "95 % band"} <= shown
         said = [caption.value for caption in page.app.caption]
         assert any("Presence itself is not protected" in each and "1,000 m apart: ε = 1." in each for each in said)
-        assert "Limit for right alarms" in page.text
+        assert "Limit for true alarms" in page.text
     assert {job.arguments[2] for job in ready} == {"centers", "tree"}
     again = dict(ready)
     open_page(PAGE, n="300", under="attacks")

@@ -176,7 +176,7 @@ def test_the_public_paper_is_the_same_whatever_the_records_are(open_page, papers
 
 def test_the_papers_odds_are_of_all_that_was_released_of_the_file(open_page, papers):
     page = opened(open_page, survey(240, seed=1))
-    page.set("number_input", "Rows of one person, at most", 2)
+    page.set("number_input", "Maximum rows per person", 2)
     claim = Claim(0.5, 0.0, Adjacency.ADD_REMOVE, "a proof")
     entry = ReleaseEntry(
         "3 centers", "dpm", "DPM", 0.5, 0.0, claim.adjacency, claim, "2026-01-31", "release", "ab" * 32, id="0" * 16

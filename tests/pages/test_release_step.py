@@ -99,7 +99,7 @@ def test_one_confirmation_is_one_release_with_its_files_to_the_bit_and_no_exact_
     assert not box(page).value, "the next one asks again"
 
 
-ROWS_EACH = "Rows of one person, at most"
+ROWS_EACH = "Maximum rows per person"
 
 
 def notes_of(page):

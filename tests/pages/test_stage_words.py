@@ -53,5 +53,5 @@ def test_the_limit_beside_the_slider_counts_all_rows_of_a_person(upload, link):
     """Two rows at ρ = 0.1 are as one row at ρ = 0.4, and their δ is (1 + e^ε) times as large."""
     page = typed(upload(CSV, **link), BOUNDS)
     one = page.stage["risk"]["value"]
-    check_limits(page.set("number_input", "Rows of one person, at most", 2))
+    check_limits(page.set("number_input", "Maximum rows per person", 2))
     assert page.stage["risk"]["value"] > one

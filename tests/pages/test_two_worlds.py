@@ -22,7 +22,7 @@ TABS = {
 OPERATION = "In the other world"
 SAID = re.compile(
     r"An attacker who guesses from this release is (?:right (\d+) times"
-    r"|not seen to do better than a coin \((\d+) to \d+) in 100"
+    r"|not shown to do better than a coin \((\d+) to \d+) in 100"
 )
 
 
@@ -164,7 +164,7 @@ def test_one_s_own_records_are_compared_with_the_noise_of_teaching_runs(upload, 
 def test_a_comparison_of_one_row_states_the_limit_of_one_row_and_of_a_person(upload, link):
     page = typed(upload(CSV, n_world_runs="100", audited="dplloyd", **link), BOUNDS)
     before = " ".join(page.captions)
-    page.set("number_input", "Rows of one person, at most", 4)
+    page.set("number_input", "Maximum rows per person", 4)
     said = "One row changes here, and the limit is for one row. For all rows of a person, at most 4: ε = 4."
     assert said in " ".join(page.captions)
     assert said not in before

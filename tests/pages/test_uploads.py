@@ -590,7 +590,7 @@ def test_categories_are_those_that_were_put_into_the_list_and_go_with_the_link(u
     assert page.source.dataset.feature_names == ("age",)
     page.set("multiselect", "town: categories", ["A", "C", "D"])
     page.set("selectbox", "Other values and gaps", "drop")
-    page.set("number_input", "A change of category weighs, %", 50.0)
+    page.set("number_input", "Weight of a change of category, %", 50.0)
     source = page.source
     assert source.form.categories == (("town", ("A", "C", "D")),)
     assert source.dataset.feature_names == ("age", "town = A", "town = C", "town = D")

@@ -291,7 +291,7 @@ def critical_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
                 symbol="cross",
                 size=6.0,
                 names=tuple(
-                    "both ways up end at one peak" if candidates.outcomes[c] == ONE_BASIN else "not of index one"
+                    "both paths uphill end at one peak" if candidates.outcomes[c] == ONE_BASIN else "not of index one"
                     for c in refused
                 ),
                 glides="place",

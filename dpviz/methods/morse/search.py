@@ -16,13 +16,13 @@ STRING_CURVE = 41
 # Distance from the solution to the start of its descents, as in the paper.
 SIDE = 0.05
 REASONS = {
-    TRANSITION: "ways up to two peaks, a pass.",
-    ONE_BASIN: "refused, both ways lead to one peak.",
-    WRONG_INDEX: "refused, not one negative curvature.",
-    DEGENERATE: "refused, a curvature is zero.",
+    TRANSITION: "paths uphill to two peaks: a pass.",
+    ONE_BASIN: "refused: both paths lead to one peak.",
+    WRONG_INDEX: "refused: not exactly one negative curvature.",
+    DEGENERATE: "refused: a curvature is zero.",
 }
-NOTHING = "no walk came to a critical point."
-SOLVED = "a walk to where the slope is zero."
+NOTHING = "no walk reached a critical point."
+SOLVED = "a walk to a place with zero slope."
 
 
 @immutable
@@ -57,7 +57,7 @@ class Search:
         if self.solution is None:
             return (*stops, Frame("No solution", f"{pair}: {NOTHING}"))
         solved = Frame("Solution", f"{pair}: {SOLVED}")
-        return (*stops, solved, Frame("Ways up", f"{pair}: {REASONS[self.outcome]}"))
+        return (*stops, solved, Frame("Paths uphill", f"{pair}: {REASONS[self.outcome]}"))
 
 
 def find(mixture: Mixture, tree: MergeTree, numbers: Labels, pair: tuple[int, int], n_clusters: int) -> Search | None:
@@ -130,6 +130,6 @@ def search_layers(search: Search, colored: ColoredLandscape, stage: Stage) -> li
     name, ink = ("solution", RELEASED) if search.outcome == TRANSITION else ("solution, refused", REFUSED)
     if search.descents is not None:
         last = rows_at(n, {n - 1: 0})
-        layers.append(Layer.from_arrays("way up", Kind.LINES, ink, place(search.descents)[None], last, size=3.0))
+        layers.append(Layer.from_arrays("path uphill", Kind.LINES, ink, place(search.descents)[None], last, size=3.0))
     rows = rows_at(n, dict.fromkeys(range(rounds, n), 0))
     return [*layers, Layer.from_arrays(name, Kind.MARKS, ink, head, rows, symbol="diamond", size=14.0)]

@@ -205,7 +205,7 @@ def roc_chart(run: NDLaplaceRun, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]
         title=f"Here, or {run.measure.radius_words} away?",
         alt="ROC curve of the best attack on which of two places a record was at, under its theoretical bound.",
         caption="Membership by replacement: which of two places a person was at. Taking part is not hidden: there is "
-        "a row. The band shows how certain the right alarms are after that many rounds.",
+        "a row. The band shows how certain the true alarms are after that many rounds.",
     )
     most = at_most(100.0 * (1.0 + attacks.advantage_bound(budget)) / 2.0)
     return scene, (
@@ -324,13 +324,13 @@ def membership_chart(
     most = at_most(100.0 * float(attacks.roc_bound(wrong.mean(), budget)))
     return scene, (
         Fact(
-            "Right alarms",
+            "True alarms",
             _rate(right),
             "Share of the rounds with x in; 95 % interval. Threshold: the average loss.",
             True,
         ),
         Fact("False alarms", _rate(wrong), "Share of the rounds with x' in; 95 % interval.", True),
-        Fact("Limit for right alarms", most, "At this rate of false alarms, in the long run.", True),
+        Fact("Limit for true alarms", most, "At this rate of false alarms, in the long run.", True),
         _auc_fact(roc, budget),
         Fact("The same without noise", number(unmoved.auc), "Area under the curve for points that do not move.", True),
     )
@@ -431,7 +431,7 @@ def error_chart(run: NDLaplaceRun, n_releases: int) -> Scene:
     )
     layers = [Layer.line(name, Ink(role, LAW.audience), x, y, size=2.0, dash=dash) for name, y, role, dash in curves]
     return Plot(
-        title="How far off the guesses are",
+        title="Error of the guesses",
         alt="Line chart of the error of two guesses against the number of releases of the same record.",
         caption=f"Root mean square distance, before the box applies; measured on {N_RECORDS} invented records.",
         x=Axis("releases of one record", view=(-0.05, float(x[-1]) + 0.05), log=True),

@@ -92,7 +92,7 @@ def formulas(known: Known) -> tuple[Formula, ...]:
             "van der Ende, equation 2.2, the right way around",
         ),
         Formula(
-            f"How far off the mean of {RELEASES} releases is",
+            f"Error of the mean of {RELEASES} releases",
             r"\frac{\sqrt{n(n + 1)}}{\varepsilon \sqrt{m}}",
             rf"\frac{{\sqrt{{{n} \cdot {n + 1}}}}}{{{tex(epsilon)} \sqrt{{{RELEASES}}}}}",
             float(mean_error(epsilon, n, RELEASES)),

@@ -179,7 +179,7 @@ def roc(audited: Audited) -> Scene:
         attacks.empirical_roc(scores[0], scores[1]),
         audited.limit,
         title="The attack against the limit",
-        alt="Right alarms against false alarms of an attack on the statistic. " + sentence(audited).curator,
+        alt="True alarms against false alarms of an attack on the statistic. " + sentence(audited).curator,
         caption=f"The attack guesses by a threshold. Above the {kind} line the promise would be broken.",
         name="The attack",
         limit=f"What is {kind}",
@@ -299,7 +299,7 @@ class RocLine:
 
     name: str
     kind: Literal["attack", "limit", "best", "coin"]
-    # False alarms and right alarms, in [0, 1].
+    # False alarms and true alarms, in [0, 1].
     points: tuple[tuple[float, float], ...]
 
 

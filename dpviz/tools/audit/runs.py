@@ -35,7 +35,7 @@ CONSTRUCTED = -1
 
 # A finished audit: the pair that counts, and its bound.
 Counted = tuple[AuditCase, EpsilonBound]
-# Maps false alarms to the largest possible share of right alarms.
+# Maps false alarms to the largest possible share of true alarms.
 Curve = Callable[[FloatArray], FloatArray]
 
 

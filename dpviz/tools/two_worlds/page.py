@@ -54,7 +54,7 @@ WHERE = Knob(
     NEAR,
     "Its place there",
     "The corner of the public box that is farthest from the record, or a place in percent of the box.",
-    choices=((NEAR, "One radius away"), (CORNER, "Farthest corner"), (STATED, "A stated place")),
+    choices=((NEAR, "One radius away"), (CORNER, "Farthest corner"), (STATED, "A specific place")),
 )
 ACROSS = Knob("across", "int", 90, "To, across", "In percent of the box.", 0, 100, unit="%")
 UP = Knob("up", "int", 90, "To, up", "In percent of the box.", 0, 100, unit="%")

@@ -229,7 +229,7 @@ def draw_bounds(table: Table, features: Sequence[str], place: tuple[str, str] | 
         "Public bounds",
         list(HOW),
         format_func=HOW.__getitem__,
-        help="What you know without looking at the records. Extremes of the data are single people's values.",
+        help="Type what you know without looking at the records. The data's extremes are single people's values.",
         **field("how"),
     )
     if how() == DATA:

@@ -495,7 +495,7 @@ def _columns(table: Table, *, public: bool) -> tuple[str, ...]:
 def _ask_rows(table: Table, *, public: bool) -> None:
     """Ask for the number of rows per person. A curator also sees the identifiers that repeat."""
     st.number_input(
-        "Rows of one person, at most",
+        "Maximum rows per person",
         min_value=1,
         max_value=MOST_ROWS_EACH,
         value=None,
@@ -558,7 +558,7 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
                 **field("unlisted"),
             )
             st.number_input(
-                "A change of category weighs, %",
+                "Weight of a change of category, %",
                 100.0 * LEAST_CHANGE,
                 100.0,
                 help="As a share of a column's range: a change of category moves a record at most this far. A small "

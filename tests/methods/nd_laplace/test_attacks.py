@@ -133,7 +133,7 @@ def test_the_budget_is_that_of_the_places_and_double_when_drawn_again():
     budget = laplace_attacks.budget_of(plain.params, world.pair).epsilon
     assert budget == pytest.approx(plain.params.epsilon * apart)
     assert laplace_attacks.budget_of(redrawn.params, world.pair).epsilon == pytest.approx(2.0 * budget)
-    assert "Drawing again may double it" in laplace_attacks.apart_words(redrawn)
+    assert "Drawing again can double it" in laplace_attacks.apart_words(redrawn)
     assert np.array_equal(world.points[1:], world.others[1:])
     assert np.array_equal(world.pair, [world.points[0], world.others[0]])
 

@@ -56,7 +56,7 @@ def test_profiles_stand_where_the_new_centers_do(method):
 
 
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.3), (1, 4.0), (2, 40.0)])
-def test_residents_in_the_dark_are_those_of_brute_force(seed, epsilon):
+def test_residents_far_from_help_are_those_of_brute_force(seed, epsilon):
     run = run_of(seed=seed, epsilon=epsilon, n_targets=300, town=True)
     targets, chosen = run.params.targets, run.release.selected
     helpers = np.concatenate([run.words.box.from_unit(run.unit), targets[chosen]])

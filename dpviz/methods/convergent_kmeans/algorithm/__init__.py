@@ -142,7 +142,13 @@ class Params:
         None, "Public centers (k, d) in data units to start from. None: the centers of `start`."
     )
     max_iterations: int = knob(
-        30, "Most iterations", "Published mode stops here if not converged.", low=1, high=100, minimum=1, maximum=10_000
+        30,
+        "Maximum iterations",
+        "Published mode stops here if not converged.",
+        low=1,
+        high=100,
+        minimum=1,
+        maximum=10_000,
     )
     n_iterations: int | None = whole(
         "Steps of repaired mode. None: follows a noisy number of records.", least=1, source="Su et al., section 3"

@@ -137,7 +137,7 @@ TAB = Knob(
     choices=(
         ("plan45", "45 minutes"),
         ("plan90", "90 minutes"),
-        ("wrong", "Wrong ideas"),
+        ("wrong", "Misconceptions"),
         ("exercises", "Exercises"),
         ("class", "Your class"),
         ("stills", "Stills"),
@@ -147,14 +147,14 @@ SOLUTION, SAY = "Solution", "What to say, in three sentences"
 PHONES, PROJECTED = "Works on phones.", "For the wall or a laptop."
 HANDOUT = "Save a handout: one page, PDF"
 STILLS = (
-    "The picture of each chapter, and the end of a run of each method with its guarantee below it: as an SVG to scale "
-    "and a PNG for slides."
+    "The picture of each chapter, and the last picture of each method with its guarantee below it, as a scalable SVG "
+    "and as a PNG for slides."
 )
 SAVE, FILE = "Save all as one ZIP", "dpviz_stills.zip"
 LIVE = (
     '<p class="dpviz-sentence"><a href="class/NEW" target="_blank">Begin a live class</a> Students scan a code, '
     "without a name. Their answers come to your screen as bars, and you send everyone to a chapter or to the quiz, "
-    "before and after. Counts are rounded down to fives; all of it is gone after the class.</p>"
+    "before and after. Counts are rounded down to multiples of five, and everything is deleted after the class.</p>"
 )
 ROOM = """
 1. **Before the class**, open the first link of the plan on the projector's computer. The first start on a server
