@@ -3,7 +3,6 @@ import pytest
 from scipy.stats import kstest, ortho_group
 from sklearn.cluster import KMeans
 
-from dpviz.core import Box
 from dpviz.data import load
 from dpviz.data.synthetic import (
     DISTRICTS,
@@ -35,13 +34,6 @@ def spread_of(dataset):
     return np.sqrt(sum_of_squares(dataset) / dataset.points.size)
 
 
-@pytest.mark.parametrize("d", [1, 2, 10])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_overlap_raises_the_spread(d, seed):
-    spreads = [spread_of(load("blobs", seed=seed, overlap=o, n_features=d)) for o in np.linspace(0, 1, 11)]
-    assert (np.diff(spreads) > 0).all()
-
-
 def mean_distances(dataset):
     """Return the smallest distance of two cluster means, in within-cluster spreads."""
     means = np.array([dataset.points[dataset.labels == label].mean(axis=0) for label in np.unique(dataset.labels)])
@@ -66,13 +58,6 @@ def test_no_cluster_is_cut_by_a_wall(n_clusters, overlap, d):
     # At worst every center is 3.5 sigma from both walls of every axis: 2 * 2.33e-4 of the values are beyond.
     expected = 2 * 2.33e-4 * dataset.points.size
     assert on_wall.sum() <= expected + 6 * np.sqrt(expected)
-
-
-def test_the_first_picture_fills_its_box():
-    dataset = load("blobs")
-    assert dataset.box == Box.cube(0.0, 10.0, 2)
-    assert np.ptp(dataset.points, axis=0).min() > 7.5
-    assert len(np.unique(dataset.labels)) == 5
 
 
 def test_weights_are_geometric():

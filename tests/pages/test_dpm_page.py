@@ -117,14 +117,6 @@ def test_the_public_sees_the_tree_and_neither_scores_nor_quality(open_page):
         assert [info.value for info in page.app.info] == [words]
 
 
-@pytest.mark.parametrize("link", [{"n": "10"}, {"data": "null"}, {"epsilon": "0.05", "n": "10"}])
-@pytest.mark.parametrize("calibration", ["repaired", "published"])
-def test_few_records_and_no_cut_at_all_have_a_picture(open_page, link, calibration):
-    page = open_page(DPM, **link, calibration=calibration)
-    assert page.packed()["picture"][1]["layers"]
-    assert page.packed()["tree"]
-
-
 def test_three_features_are_never_the_same(open_page):
     page = open_page(DPM, data="iris", view="solid", x="1", y="1", z="1")
     assert any("three features" in warning for warning in page.warnings)

@@ -11,21 +11,6 @@ PAGE = "convergent_kmeans"
 SMALL = {"n": "200", "n_clusters": "3"}
 
 
-@pytest.mark.parametrize("method", family.FAMILY)
-@pytest.mark.parametrize("audience", ["curator", "public"])
-def test_every_baseline_has_its_picture_sentence_and_guarantee(open_page, method, audience):
-    page = open_page(PAGE, **SMALL, mode=method, audience=audience)
-    assert page.warnings == []
-    assert not page.app.error
-    assert page.packed()["picture"][1]["layers"]
-    assert page.sentence
-    assert "Guarantee" in page.card
-    assert page.query["mode"] == method
-    if audience == "public":
-        assert all(layer["audience"] != "curator" for layer in page.packed()["picture"][1]["layers"])
-        assert page.n_locks == 0
-
-
 def test_compare_and_the_mode_menu_reach_every_method():
     named = {"repaired": PAGE, "past": f"{PAGE}_past", "future": f"{PAGE}_future"}
     # Lloyd is Compare's cost without privacy.

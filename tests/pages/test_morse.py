@@ -6,7 +6,6 @@ import pytest
 
 from dpviz.methods.morse import charts
 from dpviz.methods.morse import page as morse_page
-from dpviz.methods.morse.run import CLOUD
 from dpviz.ui import show
 from tests.pages.conftest import at_once, clicking
 
@@ -39,14 +38,6 @@ def test_every_mixture_has_every_picture(open_page, base, calibration, moves):
     assert {"dendrogram", "spending"} <= set(page.packed())
     assert "Proved" in page.card
     assert (page.query["base"], page.query["moves"]) == (base, moves)
-
-
-def test_the_public_sees_all_but_records_and_agreement(open_page):
-    curator, public = open_page(PAGE), open_page(PAGE, audience="public")
-    assert curator.names() - public.names() == {"person", "true average", "noise", CLOUD}
-    assert curator.names("dendrogram") == public.names("dendrogram")
-    assert "(ARI)" in curator.text
-    assert "ARI" not in public.text
 
 
 def test_the_scrubber_begins_at_the_clusters_asked_for_or_says_there_are_fewer(open_page):

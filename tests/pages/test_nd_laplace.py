@@ -90,11 +90,6 @@ def test_every_tab_is_drawn_and_tells_the_public_no_secret(open_page, ready, tab
     assert bool(ready) == (tab in ("clusters", "attacks"))
 
 
-def test_the_link_brings_back_how_clusters_are_found(open_page):
-    page = open_page(PAGE, **SMALL, clustering="kmeans", n_clusters="9")
-    assert (page.query["clustering"], page.query["n_clusters"]) == ("kmeans", "9")
-
-
 def test_clusters_are_compared_for_the_owners_only(open_page, ready):
     own, public = (open_page(PAGE, **SMALL, audience=audience) for audience in ("curator", "public"))
     assert {"clean", "moved", "ari", "ami", "elbow"} <= set(own.packed())

@@ -12,9 +12,7 @@ from tests.pages.conftest import FIRST, at_once, clicking
 
 PAGE = "source_target"
 SMALL = {"n": "300", "data_n_targets": "60"}
-SECRETS = {"paramedic", "exact average", "noise", "choice without privacy"}
 NOISES = ("laplace", "gaussian")
-SECRETS |= {"path to help", "resident far from help", "light: help is near"}
 
 
 @pytest.fixture
@@ -55,14 +53,6 @@ def test_noise_suits_the_budget_unless_it_is_chosen(open_page, budget, noise, ot
     cards = [open_page(PAGE, **SMALL, budget=budget, **more).card for more in ({}, {"noise": noise}, {"noise": other})]
     assert cards[0] == cards[1]
     assert cards[0] != cards[2]
-
-
-def test_the_public_sees_no_source(open_page):
-    curator, public = open_page(PAGE), open_page(PAGE, audience="public")
-    assert curator.names() - public.names() == SECRETS | {"counts of the refused"}
-    assert public.names("counts") == {"Released", "Threshold"}
-    assert "Right label" not in curator.text, "no labels are known"
-    assert "1,050 records" not in "".join(caption.value for caption in public.app.caption)
 
 
 def test_a_set_of_the_gallery_is_a_source_with_spread_targets(open_page):

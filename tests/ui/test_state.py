@@ -1,8 +1,4 @@
-import math
-
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from dpviz.core import Knob, knobs
 from dpviz.methods import CATALOGUE
@@ -11,76 +7,11 @@ from dpviz.ui import frame, state
 KNOBS = {knob.name: knob for module in reversed(CATALOGUE.values()) for knob in knobs(module.Params)}
 KNOBS |= {knob.name: knob for knob in (frame.AUDIENCE, frame.START_SEED, frame.NOISE_SEED, frame.SECRET)}
 KNOBS["x"] = Knob("x", "int", 0, "Across", "Feature.", 0, 4, 0, 4)
-HOSTILE = "<script>alert(1)</script>"
 
 
 def problems():
     """Return the messages as a reader reads them."""
     return [problem.replace("\\", "") for problem in state.take_problems()]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "allowed"),
-    [
-        ("n_clusters", "7.5", "a whole number from 1 to 64"),
-        ("n_clusters", "0", "from 1 to 64"),
-        ("n_clusters", "", "a whole number"),
-        ("noise_seed", "1e999", "a whole number"),
-        ("noise_seed", "-1", "from 0 to"),
-        ("noise_seed", "9" * 30, "from 0 to"),
-        ("start_seed", "3.7", "a whole number"),
-        ("epsilon", "abc", "a number from 0.05 to 20"),
-        ("epsilon", "1e9", "from 0.05 to 20"),
-        ("epsilon", "1e999", "from 0.05 to 20"),
-        ("epsilon", "nan", "from 0.05 to 20"),
-        ("epsilon", "-inf", "from 0.05 to 20"),
-        ("epsilon", "0", "from 0.05 to 20"),
-        ("mode", "evil", "one of repaired, published"),
-        ("mode", "Repaired", "one of repaired, published"),
-        ("audience", "everybody", "one of curator, public"),
-        ("secret", "true", "0 or 1"),
-        ("x", "99", "from 0 to 4"),
-        ("x", HOSTILE, "from 0 to 4"),
-        ("mode", HOSTILE, "one of repaired, published"),
-    ],
-)
-def test_a_bad_value_of_a_link_is_named_and_the_default_taken(link, name, text, allowed):
-    knob = KNOBS[name]
-    link(**{name: text})
-    assert state.value(knob) == knob.default
-    (problem,) = problems()
-    assert f"{name} must be" in problem, "what it is about"
-    assert text in problem or text.replace("'", '"') in problem
-    assert allowed in problem, "what is allowed"
-    assert problem.endswith(f"{knob.label} is {knob.format(knob.default)} instead."), "what is shown"
-    assert state.value(knob) == knob.default
-    assert problems() == [], "said once"
-
-
-@pytest.mark.parametrize("name", sorted(KNOBS))
-def test_a_link_brings_back_what_was_written(link, name):
-    knob = KNOBS[name]
-    values = [knob.default]
-    if knob.kind == "choice":
-        values += [choice for choice, _ in knob.choices]
-    elif knob.kind == "bool":
-        values += [True, False]
-    else:
-        values += [knob.low, knob.high]
-        values = [int(value) for value in values] if knob.kind == "int" else [*values, math.pi * knob.low]
-    for value in values:
-        link(**{name: knob.format(value)})
-        assert state.value(knob) == value
-        assert problems() == []
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(max_size=400), name=st.sampled_from(sorted(KNOBS)))
-def test_any_text_gives_an_allowed_value_and_never_an_error(link, name, text):
-    link(**{name: text})
-    value = state.value(KNOBS[name])
-    assert KNOBS[name].parse(KNOBS[name].format(value)) == value
-    assert all(len(problem) < 1_000 for problem in problems())
 
 
 def test_a_very_long_value_is_shortened(link):
@@ -90,16 +21,6 @@ def test_a_very_long_value_is_shortened(link):
         (problem,) = problems()
         assert len(problem) < 300
         assert "…" in problem
-
-
-@pytest.mark.parametrize("text", ["![](//evil.test/x.png)", "[here](//evil.test)", "$x$", "**b**", ":red[x]", HOSTILE])
-def test_a_links_words_are_never_markup(link, text):
-    link(mode=text)
-    state.value(KNOBS["mode"])
-    (problem,) = state.take_problems()
-    for i, character in enumerate(problem):
-        if character in "`*_[]()<>!$:":
-            assert problem[i - 1] == "\\", problem
 
 
 def test_what_was_chosen_goes_before_the_link(link):

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,28 +89,6 @@ def test_delta_says_where_it_comes_from(tell_dpm):
     assert re.fullmatch(r"[\d.]+ in a million \(whatever the noisy count\)", said())
     assert said(delta=1e-6) == "1 in a million, given"
     assert said(n_public=900) == "31.7 in a million (from the public count)"
-
-
-def test_how_sure_a_cut_is_follows_from_released_numbers(tell_dpm):
-    told = tell_dpm(epsilon=0.3)
-    tree = told.result.release.tree
-    tried = [(split, 1.0 / step.epsilon_gaps) for step in told.levels for split in step.splits]
-    for split, scale in tried:
-        chance = 2.0 * math.sqrt(max(split.noisy_count, 1.0))
-        tail = scipy.stats.laplace.sf(tree.gap_depths[split.node] - chance, scale=scale)
-        assert told.gap_doubts[split.node] == pytest.approx(tail, rel=1e-12)
-    others = np.setdiff1d(np.arange(len(tree.parents)), [split.node for split, _ in tried])
-    assert np.isnan(told.gap_doubts[others]).all()
-    applied = [told.gap_doubts[split.node] for split, _ in tried if split.applied]
-    said = {fact.label: fact for fact in told.utility()}["Least certain cut"]
-    worst = max(applied)
-    if worst >= 0.5:
-        assert said.value == "no more than a coin"
-    elif worst < 0.01:
-        assert said.value == "over 99 in 100"
-    else:
-        assert abs(float(said.value.split()[0]) - 100.0 * (1.0 - worst)) <= 0.5
-    assert said.public
 
 
 def strips_of(told, axis=None):

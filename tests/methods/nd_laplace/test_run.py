@@ -134,11 +134,6 @@ def test_epsilon_never_comes_without_its_distance():
     assert "as from 150 % of the range away" in shares.stage_words()[1].guarantee
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_proved_level_is_twice_for_drawing_again_and_once_else(domain):
-    assert tell(domain=domain, level=5.0).proved_level == pytest.approx(10.0 if domain == "redraw" else 5.0)
-
-
 def test_features_of_different_units_have_no_common_distance():
     cube = Box.cube(0.0, 1.0, 2)
     assert has_one_unit(cube, ("m", "m"))

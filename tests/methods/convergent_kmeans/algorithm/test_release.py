@@ -78,14 +78,6 @@ def test_without_noise_repaired_mode_stands_on_the_exact_means(d):
         assert (step.noisy_counts == step.nonprivate_counts).all()
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_without_noise_a_published_step_is_the_nearest_point_to_the_mean(d):
-    result = run(blobs(d), Box.cube(0.0, 1.0, d), mode="published", epsilon_per_iteration=math.inf)
-    for step in result.trace:
-        nearest = step.nonprivate_mean + (2 * step.lam - 1)[:, None] * (step.controller - step.nonprivate_mean)
-        np.testing.assert_allclose(step.released_centers, nearest, atol=1e-14)
-
-
 def test_given_centers_override_the_start_and_are_not_exported():
     given, box = np.array([[0.0, 0.0], [3.0, 1.0], [9.0, -9.0]]), Box.cube(0.0, 4.0, 2)
     for start in ("packing", "records"):

@@ -146,14 +146,6 @@ def test_the_repaired_means_do_know_epsilon():
     np.testing.assert_allclose(noise[0], 10 * noise[1], rtol=1e-9, atol=1e-11)
 
 
-def test_a_draw_follows_epsilon_without_jumps():
-    def first(epsilon):
-        return run("published", "past", 2, epsilon_per_iteration=epsilon).trace[0].released_centers
-
-    for epsilon in (0.05, 0.5, 5.0, 50.0):
-        assert np.abs(first(epsilon * (1 + 1e-7)) - first(epsilon)).max() < 1e-6
-
-
 def test_randomness_depends_on_the_seed_and_the_iteration_alone():
     # A longer run begins like a shorter one.
     short = run("repaired", "past", 2, n_iterations=2, epsilon=20.0)
