@@ -8,7 +8,7 @@ from markdown.preprocessors import Preprocessor
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from docs.building import gallery, methods, reference
+from docs.building import errata, gallery, methods, reference
 from dpviz.methods import CATALOGUE
 
 ORDER = ("Start", "Tutorial", "How-to guides", "Methods", "Explanation", "Gallery", "Reference")
@@ -45,7 +45,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     written = {title: part for each in config.nav for title, part in each.items()}
     written["How-to guides"] += [{"Serving others": "how-to/serve.md"}, {"Contributing": "how-to/contributing.md"}]
     written["Methods"] = [{each.title: f"methods/{name}.md"} for name, each in CATALOGUE.items()]
-    written["Explanation"] += [{"Audit results": "explanation/audits.md"}, {"Glossary": "explanation/words.md"}]
+    explained = {"Audit results": "explanation/audits.md", "Errata": "errata.md", "Glossary": "explanation/words.md"}
+    written["Explanation"] += [{title: place} for title, place in explained.items()]
     made = [{title: f"reference/{place}.md"} for place, title in reference.PLACES.items()]
     written["Reference"] = [{"A run and its four parts": "run.md"}, *made]
     config.nav = [{title: written[title]} for title in ORDER]
@@ -57,6 +58,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pictures = {each.name: each for each in gallery.pictures()}
     made = {
         "gallery.md": gallery.page([*pictures.values()]),
+        "errata.md": errata.page(),
         "explanation/audits.md": methods.audit_table(),
         "explanation/words.md": methods.glossary(),
         **{f"methods/{name}.md": methods.page(each, pictures.get(name)) for name, each in CATALOGUE.items()},

@@ -1,4 +1,4 @@
-"""Generator of one page for each method, from its record, its docstrings, the audit table and its paper's tables."""
+"""Generator of one page for each method, from its record, docstrings, audits, errata and its paper's tables."""
 
 import inspect
 import pkgutil
@@ -12,6 +12,7 @@ from latex2mathml.converter import convert
 
 from benchmarks.papers import RESULTS
 from benchmarks.papers.page import render_table
+from docs.building import errata
 from docs.building.gallery import Picture
 from docs.building.reference import PLACES
 from dpviz.stories.glossary import GLOSSARY, pieces
@@ -36,7 +37,7 @@ def page(method: AnyMethod, picture: Picture | None) -> str:
         parts.append(method.thumbnail.question)
     if picture is not None:
         parts += [picture.shown("../"), "All records are made up. [Code of this picture](../gallery.md)."]
-    parts += [*_audited(method.name), *_proofs(method)]
+    parts += [*_audited(method.name), *_proofs(method), *errata.section(method.name)]
     if reading is not None:
         if picture is not None:
             it = known(picture.run, picture.run.params)

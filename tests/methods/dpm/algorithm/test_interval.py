@@ -24,6 +24,7 @@ from dpviz.methods.dpm.algorithm.plan import (
     repaired_interval,
 )
 from dpviz.methods.dpm.algorithm.records import RESOLUTION, HeldRecords, quantized
+from dpviz.tools.audit.cases import alternating_gaps
 
 COUNT = 40.0  # a released number of records, the same for neighbors
 
@@ -42,16 +43,6 @@ def slow_utility(points, thresholds):
     return -np.abs(slow_excess(points, thresholds))
 
 
-def counterexample(n=4001, unit=0.00994, seed=0):
-    """The set of the specification: gaps alternate, small where the other axis has large ones."""
-    rng = generator(seed)
-    large = (2 + rng.uniform(-0.2, 0.2, (n - 1, 2))) * unit
-    even = (np.arange(n - 1) % 2 == 0)[:, None] == np.array([True, False])
-    gaps = np.where(even, 0.02 * unit, large)
-    columns = np.concatenate([np.zeros((1, 2)), np.cumsum(gaps, axis=0)])
-    return np.column_stack([columns[:, 0], columns[::-1, 1]]), Box.cube(0.0, 40.2, 2)
-
-
 def published_law(points, box, epsilon, low, high):
     """P(low <= sigma <= high) of the published estimator, by quadrature over its piecewise constant density."""
     n, d = points.shape
@@ -67,11 +58,12 @@ def published_law(points, box, epsilon, low, high):
 
 
 def test_the_published_estimator_breaks_its_promise():
-    points, box = counterexample()
-    # Epsilon 1 in all, of which the interval has 4 %: the specification's two figures.
+    pair = alternating_gaps()
+    points, box = pair.points, pair.box
+    # Epsilon 1 in all, of which the interval has 4 %: the two figures of the errata.
     before, after = (published_law(rows, box, 0.04, 17, 22) for rows in (points, points[1:]))
-    assert before == pytest.approx(3.4e-5, rel=0.1)
-    assert after == pytest.approx(0.777, abs=0.02)
+    assert before == pytest.approx(3.65e-5, rel=0.002)
+    assert after == pytest.approx(0.768, abs=0.0005)
     assert after > math.exp(0.04) * before + 0.5
     for rows, expected in ((points, before), (points[1:], after)):
         sizes = np.array(
@@ -83,7 +75,8 @@ def test_the_published_estimator_breaks_its_promise():
 
 
 def test_the_repaired_estimator_keeps_its_promise_there():
-    points, box = counterexample()
+    pair = alternating_gaps()
+    points, box = pair.points, pair.box
     one, other = (
         repaired_interval(HeldRecords(rows, box), 0.04, 4001.0, rng=generator()).nonprivate_probabilities
         for rows in (points, points[1:])
