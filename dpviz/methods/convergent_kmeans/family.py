@@ -64,7 +64,7 @@ TERMS = (
         "Cells",
         "A grid whose walls are public or released. Each record counts in one cell. More color means more records.",
     ),
-    ("Noisy count", "A cell's count with noise, released. Empty cells get noise too, so that they hide who is absent."),
+    ("Noisy count", "A cell's count with noise, released. Even empty cells get noise, to hide who is absent."),
     ("Below zero", "Noise can push a small count below zero. Such a cell weighs nothing, so empty space looks fuller."),
 )
 

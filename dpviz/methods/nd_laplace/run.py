@@ -56,7 +56,7 @@ LEAST_MAPS = 0.005
 TERMS = (
     ("Gray", "Known to one person alone. There is no curator here: everyone adds noise before sending."),
     *meant("local model", "geo-indistinguishability", "perturbation area"),
-    ("Rings", "Circles that hold half and 9 in 10 of the places where the chosen person can land."),
+    ("Rings", "Circles that contain half, or 9 in 10, of the places where the chosen person can land."),
     ("Clamp", "Points outside go to the wall of the public box. It costs nothing."),
     ("Draw again", "Until the point is inside. Near a wall it reveals more: up to twice the ε."),
     ("Remap", "Points go to places of a public grid. It costs nothing."),

@@ -478,12 +478,12 @@ def conditions(
         both("Same neighbors.", f"{_capital(NEIGHBORS[adjacency])}, for every solid line."),
         both(
             "Same cost.",
-            f"Average squared distance to the nearest of at most {n_clusters} centers, over the cost of k-means "
+            f"Average squared distance to the nearest of at most {n_clusters} centers, divided by the cost of k-means "
             "without privacy. A method that releases more centers has them merged.",
             "Costs are exact, and each run would be a separate release. Only the curator sees them.",
         ),
         both(
-            "Middle of the runs.",
+            "Typical runs.",
             f"Lines are medians of {n_runs} runs, bands the middle 90 %. Where bands overlap, the difference may be "
             "chance. The map and the number under it show one run.",
             "",
@@ -491,14 +491,14 @@ def conditions(
     ]
     lines += [
         both(
-            f"Not the promise of “{each.name}”.",
+            f"“{each.name}” is not proved.",
             "No one has proved its ε, so its line is dashed: the ε on the axis is only claimed.",
         )
         for each in maps
         if each.promise.meaning is EpsilonMeaning.CLAIMED and bounds_public
     ]
     lines += [
-        both(f"Not the neighbors of “{each.name}”.", "It is proved for different neighbors, so its line is dashed.")
+        both(f"“{each.name}” has different neighbors.", "It is proved for different neighbors, so its line is dashed.")
         for each in maps
         if each.promise.meaning is EpsilonMeaning.OTHER
     ]

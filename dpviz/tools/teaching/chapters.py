@@ -491,7 +491,7 @@ DECIDE = Chapter(
     "decide",
     "You decide",
     f"A clinic of {CLINIC} people and a town of {TOWN:,} each publish their average age with noise. Both want to "
-    "be off by half a year or so at most: the green line. A larger ε means more accuracy and less privacy.",
+    "be off by at most half a year or so (the green line). A larger ε means more accuracy and less privacy.",
     Question(
         "At the ε where the clinic's line meets the green one, how many times out of 100 can an attacker be right?",
         ranges("50 to 60", "60 to 70", "70 to 80", "80 or more", at=(60, 70, 80)),
