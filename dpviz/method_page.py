@@ -27,7 +27,7 @@ from dpviz.ui.asking import Answers, Job
 from dpviz.ui.controls import DEPLOYMENTS
 from dpviz.ui.data.picker import DEFAULT, DataCatalog
 from dpviz.ui.frame import PageFrame
-from dpviz.ui.live import LiveState
+from dpviz.ui.live import LiveState, arrive
 from dpviz.ui.runs import Noise, RunRequest, guarantee_of, run_method
 from dpviz.ui.show import Screen, Slider, unreleased
 
@@ -194,11 +194,7 @@ class MethodPage:
     def draw_page(self) -> None:
         """Draw the page."""
         self.frame = page = frame.start(
-            self.method.title,
-            self.terms(),
-            data=self.data,
-            own=self.own_data,
-            insider=self.insider,
+            self.method.title, self.terms(), data=self.data, own=self.own_data, insider=self.insider
         )
         with page.first:
             self.draw_first()
@@ -233,7 +229,8 @@ class MethodPage:
         epsilon = self.draw_slider()
         self.read_look()
         slider = Slider(self.budget, lambda each: (self.request(each),))
-        screen = Screen(self.frame, slider, self.noise, self.view, self.link(epsilon))
+        looked_at = two_worlds.looked_at(self.frame, self.worlds().record)
+        screen = Screen(self.frame, slider, self.noise, self.view, self.link(epsilon), looked_at)
         request = None
         try:
             request = self.request(epsilon)
@@ -247,9 +244,14 @@ class MethodPage:
         self.follow_click(screen.show(request, run, self.count()))
 
     def follow_stage(self) -> None:
-        """Run the whole page again if the reader has chosen an audience or a number below the picture."""
-        count = self.count()
-        if stage.follow_choice("audience", frame.AUDIENCE) or (count and stage.follow_choice("count", count)):
+        """Run the whole page again if the reader has chosen the lens, both worlds, or something below the picture."""
+        count, asked = self.count(), stage.chosen("open")
+        if asked == frame.LENS.name:
+            state.remember(frame.LENS, not state.value(frame.LENS))
+        elif asked == two_worlds.CHOICE[0]:
+            state.remember(self.tab, asked)
+            arrive(asked)
+        if asked or stage.follow_choice("audience", frame.AUDIENCE) or (count and stage.follow_choice("count", count)):
             st.rerun(scope="app")
 
     def request(self, epsilon: float) -> RunRequest:

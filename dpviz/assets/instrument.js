@@ -324,7 +324,7 @@ export class Instrument {
   }
 
   /** Draw a hundred attackers, those first who are right about the person under the lens. @param {Places} view @param {StageWords} said @param {number} rate */
-  drawPeople({ first: top, width, strip }, { risk }, rate) {
+  drawPeople({ first: top, width, strip }, { risk, risk_label: asked }, rate) {
     const { value, words } = this.sizes;
     const right = Math.round(100 * rate);
     // As many rows as make them largest.
@@ -341,7 +341,8 @@ export class Instrument {
     }).join("");
     const allowed = risk ? ` ε allows ${risk.value > 99 ? "" : "at most "}${risk.text}.` : "";
     const rest = makeShape("tspan", { class: "unit-of" }, ` guess right. A coin: 50.${allowed}`);
-    const question = this.isPhone ? "A hundred attackers guess: did you take part?" : "A hundred attackers who know everyone else guess: did you take part?";
+    const who = this.isPhone || asked.length > LONG_QUESTION ? "A hundred attackers guess" : "A hundred attackers who know everyone else guess";
+    const question = `${who}: ${asked[0].toLowerCase()}${asked.slice(1)}`;
     return [
       makeShape("text", { x: 0, y: top - words + 3, class: "label" }, question),
       makeShape("path", { d: people(0, right), class: "people" }),

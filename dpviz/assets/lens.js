@@ -3,8 +3,9 @@
 
 /** @import { Box, Rectangle, Scale, Scene, Theme } from "./types.d.ts" */
 
-import { contextOf, fitCanvas, formatCount, line, parseColor } from "./kit.js";
+import { contextOf, fitCanvas, formatCount, line, parseColor, tell } from "./kit.js";
 import { make } from "./elements.js";
+import { makeButton } from "./stage_parts.js";
 
 const PHONE_PX = 420; // a narrower box is a phone's
 const SHARE = 0.27; // radius of the glass, of the box's width
@@ -20,15 +21,18 @@ const SPOT = 6; // least radius of the enlarged place, pixels
 const UNDECIDED = 128; // a cell from which nothing follows
 const SURE = 127;
 const OPACITY = 0.62; // of a conclusion that is sure
+const DOOR = "Click it to compare both worlds";
 
 /** Return the size of type, CSS pixels. @param {number} radius Of the glass */
 const typeOf = (radius) => Math.max(LEAST_TYPE, Math.round(TYPE * radius));
 
-/** Return the middle of the glass over a box, and its radius, CSS pixels. @param {Box} box */
-function placeOf(box) {
+/** Return the middle of the glass over a box, its radius, CSS pixels, and whether it stands left, away from what it enlarges. @param {Box} box @param {NonNullable<Scene["lens"]>} lens */
+function placeOf(box, { at: [x, y] }) {
   const radius = Math.round(SHARE * box.width);
-  const [left, below] = box.width < PHONE_PX ? BEYOND.phone : BEYOND.laptop;
-  return { middle: [box.left + radius - left, box.top + box.height - radius + below], radius };
+  const [beyond, below] = box.width < PHONE_PX ? BEYOND.phone : BEYOND.laptop;
+  const isLeft = x > 0.5 || y > 0.5;
+  const across = radius - (isLeft ? beyond : below); // text stands left of the box
+  return { middle: [box.left + (isLeft ? across : box.width - across), box.top + box.height - radius + below], radius, isLeft };
 }
 
 /** Paint the glass: with the person in one color, without her in the other. @param {HTMLCanvasElement} canvas @param {NonNullable<Scene["lens"]>["arrays"]["glass"]} glass @param {Theme} theme */
@@ -45,16 +49,18 @@ function paintGlass(canvas, { data, shape: [rows, columns] }, theme) {
 }
 
 export class Lens {
-  /** @param {HTMLElement} parent The picture */
-  constructor(parent) {
-    this.canvas = make("canvas", "lens", "", { "aria-hidden": "true" });
+  /** @param {HTMLElement} parent The picture @param {boolean} isDoor Whether it leads to both worlds */
+  constructor(parent, isDoor) {
+    this.canvas = make("canvas", "", "", { "aria-hidden": "true" });
+    this.root = isDoor ? makeButton("lens", [this.canvas], () => tell(this.root, "open", "worlds"), { "aria-label": DOOR }) : make("div", "lens", [this.canvas]);
     this.glass = make("canvas");
-    parent.append(this.canvas);
+    this.isDoor = isDoor;
+    parent.append(this.root);
   }
 
-  /** Return the rectangle that no name may cover. @param {Box} box @returns {Rectangle} */
-  bounds(box) {
-    const { middle: [x, y], radius } = placeOf(box);
+  /** Return the rectangle that no name may cover. @param {Box} box @param {NonNullable<Scene["lens"]>} lens @returns {Rectangle} */
+  bounds(box, lens) {
+    const { middle: [x, y], radius } = placeOf(box, lens);
     return [x - radius, y - radius, x + radius, y + radius];
   }
 
@@ -64,13 +70,13 @@ export class Lens {
    * @param {Scene} scene @param {{ scale: Scale, box: Box, theme: Theme, dpr: number }} view
    */
   draw(ctx, { lens }, { scale, box, theme, dpr }) {
-    this.canvas.hidden = !lens;
+    this.root.hidden = !lens;
     if (!lens) return;
-    const { middle, radius } = placeOf(box);
+    const { middle, radius, isLeft } = placeOf(box, lens);
     const around = radius + EDGE;
-    this.drawWords(ctx, lens, box, radius, scale, theme);
+    this.drawWords(ctx, lens, box, radius, isLeft, scale, theme);
     this.drawSpot(ctx, [scale.x(lens.at[0]), scale.y(lens.at[1])], middle, radius, theme);
-    Object.assign(this.canvas.style, { left: `${middle[0] - around}px`, top: `${middle[1] - around}px`, width: `${2 * around}px`, height: `${2 * around}px` });
+    Object.assign(this.root.style, { left: `${middle[0] - around}px`, top: `${middle[1] - around}px`, width: `${2 * around}px`, height: `${2 * around}px` });
     const own = fitCanvas(this.canvas, 2 * around, 2 * around, dpr);
     own.clearRect(0, 0, 2 * around, 2 * around);
     own.save();
@@ -79,13 +85,13 @@ export class Lens {
     own.restore();
   }
 
-  /** Say what is in the glass, and how much larger, right of it. @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {Box} box @param {number} radius @param {Scale} scale @param {Theme} theme */
-  drawWords(ctx, lens, box, radius, scale, theme) {
+  /** Say what is in the glass, and how much larger, beside it. @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {Box} box @param {number} radius @param {boolean} isLeft @param {Scale} scale @param {Theme} theme */
+  drawWords(ctx, lens, box, radius, isLeft, scale, theme) {
     const times = radius / (lens.radius * scale.kx);
-    const lines = [`${lens.words},`, `${formatCount(Number(times.toPrecision(2)))} times larger (secret)`];
-    const [right, type] = [box.left + box.width - 8, typeOf(radius) - 1];
+    const lines = [...lens.words.split(", ").map((part) => `${part},`), `${formatCount(Number(times.toPrecision(2)))} times larger (secret)`, ...this.isDoor ? [DOOR] : []];
+    const [x, type] = [box.left + (isLeft ? box.width - 8 : 8), typeOf(radius) - 1];
     lines.forEach((text, i) => {
-      this.name(ctx, text, right, box.top + box.height - 8 - (lines.length - i - 0.5) * 1.3 * type, theme.text, theme, { type, align: "right" });
+      this.name(ctx, text, x, box.top + box.height - 8 - (lines.length - i - 0.5) * 1.3 * type, theme.text, theme, { type, align: isLeft ? "right" : "left" });
     });
   }
 
@@ -112,7 +118,7 @@ export class Lens {
   }
 
   /** @param {CanvasRenderingContext2D} ctx @param {NonNullable<Scene["lens"]>} lens @param {number} radius @param {Theme} theme */
-  drawGlass(ctx, { arrays: { ends, glass, dots, inside } }, radius, theme) {
+  drawGlass(ctx, { names, arrays: { ends, glass, dots, inside } }, radius, theme) {
     const disc = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ r) => {
       ctx.beginPath();
       ctx.arc(x, y, r, 0, 2 * Math.PI);
@@ -143,8 +149,8 @@ export class Lens {
       ctx.fill();
     }
     const up = y1 < y0 ? -1 : 1; // names stand beyond the two ends
-    this.name(ctx, "with you", x1, y1 + up * APART * radius, theme.released, theme, { type: typeOf(radius) });
-    this.name(ctx, "without you", x0, y0 - up * APART * radius, theme.without, theme, { type: typeOf(radius) });
+    this.name(ctx, names[0], x1, y1 + up * APART * radius, theme.released, theme, { type: typeOf(radius) });
+    this.name(ctx, names[1], x0, y0 - up * APART * radius, theme.without, theme, { type: typeOf(radius) });
     ctx.restore();
     disc(0, 0, radius);
     ctx.lineWidth = RIM * radius;

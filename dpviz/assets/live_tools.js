@@ -3,7 +3,7 @@
 /** @import { Drawing, Pair, PictureTools, Scale, Sheet, Stroke, ToolName } from "./types.d.ts" */
 /** @import { Picture } from "./picture.js" */
 
-import { clamp, formatCount, Timer } from "./kit.js";
+import { clamp, formatCount, tell, Timer } from "./kit.js";
 import { NO_GROUP, reader, shownLayers } from "./live_base.js";
 import { make } from "./elements.js";
 import { ARROWS } from "./live_hands.js";
@@ -73,7 +73,11 @@ export class Tools {
     this.undoButton = iconButton("undo", "Undo (Ctrl+Z)", () => this.undo());
     this.paints = make("span", "paints", "", { role: "group", "aria-label": "Class of new points" });
     const [box, lasso, ...pens] = this.buttons.values();
-    this.selectors = make("div", "selectors", [box, lasso], { role: "group", "aria-label": "Select" });
+    this.lens = makeButton("chip group", "Look at one person", () => {
+      picture.menu?.hidePopover();
+      tell(picture.root, "open", "lens");
+    });
+    this.selectors = make("div", "selectors", [box, lasso, this.lens], { role: "group", "aria-label": "Select" });
     this.bar = make("div", "tools", [...pens, this.undoButton, this.paints], { role: "group", "aria-label": "Tools" });
     this.inspector = make("div", "inspector", "", { role: "status", hidden: "" });
     picture.listen(this.paints, "keydown", (event) => moveFocus(event, this.paints));
@@ -122,7 +126,9 @@ export class Tools {
     this.undoButton.hidden = !draw;
     this.undoButton.disabled = draw && !options.drawing?.undo && !this.isPending;
     this.bar.hidden = !draw;
-    this.selectors.hidden = !select;
+    this.lens.hidden = options.lens === undefined;
+    this.lens.setAttribute("aria-pressed", String(options.lens));
+    this.selectors.hidden = !select && this.lens.hidden;
     this.paints.hidden = !draw || !(this.tool === "pen" || this.tool === "spray");
     if (this.tool && this.buttons.get(this.tool)?.hidden) this.take(null);
     if (!this.paints.hidden) this.buildPaints();

@@ -472,8 +472,8 @@ export class Picture {
 
   /** Draw names and the lens over a stage's picture. @param {Scene} scene @param {View} view @param {{ scale: Scale, box: Box }} places */
   drawOver(scene, view, places) {
-    if (scene.lens && Picture.Lens) this.lens ??= new Picture.Lens(this.picture);
-    const taken = scene.lens && this.lens ? [this.lens.bounds(places.box)] : [];
+    if (scene.lens && Picture.Lens) this.lens ??= new Picture.Lens(this.picture, Boolean(this.options.lens));
+    const taken = scene.lens && this.lens ? [this.lens.bounds(places.box, scene.lens)] : [];
     if (!this.hands.angles) drawLabels(this.ctx, scene, view, { ...places, taken });
     this.lens?.draw(this.ctx, scene, { ...view, ...places });
   }

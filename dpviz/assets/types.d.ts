@@ -94,6 +94,8 @@ export interface Scene {
     at: Pair;
     radius: number;
     words: string;
+    /** Of the worlds with her and without her. */
+    names: [string, string];
     /** How often the best attacker is right about her, from 0.5 to 1. */
     rate: number;
     arrays: { ends: NumberArray; glass: NumberArray; dots: NumberArray; inside: NumberArray };
@@ -206,6 +208,8 @@ export interface Options {
   drawing?: Drawing | null;
   /** Scroll to the picture when it is drawn. */
   arrive?: boolean;
+  /** Whether the lens on one person is on; none: the picture has no lens to turn on. */
+  lens?: boolean;
 }
 
 /** What the reader can do to a picture beyond zoom and steps. */

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import reduce
 
 import numpy as np
+import scipy
 
 from dpviz.core import FloatArray
 
@@ -11,6 +13,8 @@ from dpviz.core import FloatArray
 N_STEPS = 4000
 # Parts into which the continuous losses of one value are divided.
 N_PARTS = 400
+# Equally likely values of each noisy value where some values are held back.
+N_VALUES = 64
 
 
 def best_guess_rate(shifts: Iterable[float]) -> float:
@@ -36,6 +40,19 @@ def best_guess_rate(shifts: Iterable[float]) -> float:
         spectrum *= np.fft.rfft(_losses(shift, step, size)) ** times
     chances = np.fft.irfft(spectrum, size)[: size // 2]
     return 0.5 + 0.5 * float(chances @ -np.expm1(-step * np.arange(size // 2)))
+
+
+def best_threshold_rate(shifts: Iterable[float], margin: float) -> float:
+    """Return `best_guess_rate` if the values are released only when the first one reaches a threshold.
+
+    `margin` is how far the first exact value of the world with larger values is above the threshold, in scales of its
+    noise. The other world is more likely to release nothing, so the rate is 1/2 + E[max(0, 1 - exp(-L)); released] / 2
+    in the first world. It takes N_VALUES equally likely values of each noise, so few shifts are feasible.
+    """
+    noise = scipy.stats.laplace.ppf((np.arange(N_VALUES) + 0.5) / N_VALUES)
+    losses: FloatArray = reduce(np.add.outer, [np.abs(noise + shift) - np.abs(noise) for shift in shifts])
+    gains = np.maximum(-np.expm1(-losses[noise >= -margin]), 0.0)
+    return 0.5 + 0.5 * float(gains.sum()) / losses.size
 
 
 def _losses(shift: float, step: float, size: int) -> FloatArray:

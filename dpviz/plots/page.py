@@ -225,7 +225,7 @@ def _state(state: PictureState, hidden: Collection[str] | None, *, staged: bool)
         key = f"picture-{i + 1}" if i else "picture"
         follow = "picture" if i and staged else None
         options = {"height": _HEIGHT, "fits": not staged, "named": not staged, "stage": staged, "follow": follow}
-        pictures.append(PackedPicture(key, options, pack(replace(scene, layers=layers, hint=""))))
+        pictures.append(PackedPicture(key, options, pack(replace(scene, layers=layers, hint="", lens=None))))
         places += f'<div class="live" data-picture="{key}"></div>'
     leaves = [_TERM.sub(r"\1", state.facts)] if staged else []
     return state_of(_STAGE + '<div class="leaf" data-leaf="0"></div>' if staged else places, leaves, pictures)

@@ -353,13 +353,13 @@ class Layer(Confidential):
 
 @immutable
 class Lens(ReadOnly, Confidential):
-    """A glass that enlarges where a noisy average lands with one person and without her. Exact: curator only."""
+    """A glass that enlarges where a release lands in two worlds, by one person. Exact: curator only."""
 
     # Place that it enlarges, scene coordinates.
     at: tuple[float, float]
     # Radius of that place, scene coordinates.
     radius: float
-    # (2, 2) the exact averages with and without the person, from the middle of the glass, in its radii.
+    # (2, 2) the places without noise with and without the person, from the middle of the glass, in its radii.
     ends: FloatArray
     # (cells, cells) uint8: the chance that the person is in, for an attacker who sees an average land there; 1 is
     # without her for sure, 128 undecided, 255 with her for sure. Row 0 is at low y.
@@ -372,6 +372,8 @@ class Lens(ReadOnly, Confidential):
     rate: float
     # Meaning of the lens, in a few words.
     words: str
+    # Names of both worlds.
+    names: tuple[str, str] = ("with you", "without you")
 
 
 @immutable_value
@@ -469,22 +471,19 @@ class Scene(Confidential):
 
     def public(self) -> "Scene":
         """Return the picture without everything that only the curator may see."""
-        caption = self.public_caption or self.caption
-        if not self.axes_public:
-            empty = Axis("", ticks=False)
-            return replace(
-                self,
-                layers=(),
-                x=empty,
-                y=empty,
-                axes_public=True,
-                caption=caption,
-                stage=self.public_stage,
-                public_stage=None,
-                lens=None,
-            )
-        layers = tuple(layer for layer in self.layers if layer.audience is not Audience.CURATOR)
-        return replace(self, layers=layers, caption=caption, stage=self.public_stage, public_stage=None, lens=None)
+        layers = self.layers if self.axes_public else ()
+        x, y = (axis if self.axes_public else Axis("", ticks=False) for axis in (self.x, self.y))
+        return replace(
+            self,
+            layers=tuple(layer for layer in layers if layer.audience is not Audience.CURATOR),
+            x=x,
+            y=y,
+            axes_public=True,
+            caption=self.public_caption or self.caption,
+            stage=self.public_stage,
+            public_stage=None,
+            lens=None,
+        )
 
     @property
     def words(self) -> str:
@@ -520,8 +519,7 @@ class Scene(Confidential):
         """The visible layers in drawing order, from back to front, with no band in front of a line."""
         layers = self.seen_layers
         first = next((i for i, layer in enumerate(layers) if layer.kind is Kind.LINES), len(layers))
-        rest = sorted(layers[first:], key=lambda layer: layer.kind is not Kind.BANDS)
-        return (*layers[:first], *rest)
+        return (*layers[:first], *sorted(layers[first:], key=lambda layer: layer.kind is not Kind.BANDS))
 
     def checked_frame(self, frame: int | None) -> int:
         """Return the index of a frame; None is the first one to show. Raises ValueError if it does not exist."""
@@ -654,13 +652,9 @@ def pack(scene: Scene) -> bytes:
     header = {name: getattr(scene, name) for name in _SCENE_FIELDS}
     if (lens := scene.lens) is not None:
         arrays = {name: getattr(lens, name) for name in ("ends", "glass", "dots", "inside")}
-        header["lens"] = {
-            "at": lens.at,
-            "radius": lens.radius,
-            "rate": lens.rate,
-            "words": lens.words,
-            "arrays": store(arrays),
-        }
+        own = {name: getattr(lens, name) for name in ("at", "radius", "rate", "words", "names")}
+        header["lens"] = own | {"arrays": store(arrays)}
+        header["alt"] = f"{scene.alt} A lens on you: {100.0 * lens.rate:.0f} of 100 attackers guess correctly."
     body = b"".join(chunks)
     header |= {"version": PACK_VERSION, "caption": scene.live_words, "pace": float(scene.pace), "layers": layers}
     header |= {"frames": [[frame.label, frame.detail] for frame in scene.frames]}

@@ -34,9 +34,24 @@ from dpviz.core import (
     unit_records,
 )
 from dpviz.mechanisms import TEACHING
-from dpviz.plots import PDF, PNG, RISK_QUESTION, Figure, Measure, Scene, StageWords, Strip, converted, csv_text, svg
+from dpviz.plots import (
+    PDF,
+    PNG,
+    RISK_QUESTION,
+    SECRET,
+    Figure,
+    Kind,
+    Layer,
+    Measure,
+    Scene,
+    StageWords,
+    Strip,
+    converted,
+    csv_text,
+    svg,
+)
 from dpviz.plots.page import build_page
-from dpviz.plots.scene import Lens
+from dpviz.plots.scene import Lens, always
 from dpviz.stories import center_facts
 from dpviz.stories.ensemble import Ensembles, with_ensembles
 from dpviz.stories.ground_layers import on_map
@@ -335,10 +350,36 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         del view
         return None, None
 
-    def nonprivate_lens(self, record: int) -> Lens | None:
-        """Return the lens on a record, by its index, or None if the method has none. Curator of a teaching run only."""
-        del record
-        return None
+    @property
+    def has_lens(self) -> bool:
+        """True if a person of two features can be looked at: the noise of what she changes is known. Public."""
+        return False
+
+    @property
+    def is_flat_lesson(self) -> bool:
+        """True for a teaching run on two features with a record for each person. Public."""
+        return self.teaching and self.words.box.d == 2 and self.guarantee.rows == 1
+
+    def nonprivate_lens(self, record: int) -> Lens:
+        """Return the lens on a record, by its index. Curator of a run that `has_lens` only."""
+        raise NotImplementedError(f"{type(self).__name__} has no lens.")
+
+    def under_lens(self, scene: Scene, record: int | None) -> Scene:
+        """Put a record, by its index, under a lens over a picture, if the run has one. Curator only."""
+        if record is None or not self.has_lens:
+            return scene
+        lens = self.nonprivate_lens(record)
+        # The ring grows as an attacker learns more. The attacker looks at no one else.
+        ring = Layer.from_arrays(
+            "you",
+            Kind.MARKS,
+            SECRET,
+            self.unit[None, record : record + 1],
+            always(len(scene.frames)),
+            symbol="ring",
+            size=12.0 + 20.0 * (lens.rate - 0.5),
+        )
+        return replace(scene, layers=(*scene.layers, ring), lens=lens)
 
     def plane(self, view: View) -> Projection:
         """Return the plane of the picture over the features of `view`."""

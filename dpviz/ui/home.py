@@ -15,7 +15,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from dpviz.core import Knob
 from dpviz.methods import CATALOGUE
-from dpviz.plots import SECRET, Audience, Kind, Layer, Scene, pack, svg
+from dpviz.plots import Audience, Scene, pack, svg
 from dpviz.plots.svg import thumbnail
 from dpviz.plots.theme import DARK, LIGHT
 from dpviz.stories import View
@@ -47,8 +47,6 @@ EPSILON = Knob(
 # Not visible next to an open navigation.
 COMPARE = "Compare methods"
 START = f"Learn: {len(NAMES)} chapters"
-QUESTION = "Put it to the test"
-QUESTION_WORDS = "Does a method keep its promise? Measure how much it leaks, or attack it yourself."
 ATTACKS = {name: method.attack for name, method in CATALOGUE.items() if method.attack is not None}
 # CSS pixels that the methods' thumbnails take on the first screen.
 BELOW = 116
@@ -93,8 +91,8 @@ def show() -> None:
     if own := own_data():
         st.caption(f"Data: {state.plain(own)}. It follows you to every page.")
     with st.container(border=True, key="door-question", gap="xxsmall"):
-        st.header(QUESTION, anchor=False)
-        st.caption(QUESTION_WORDS)
+        st.header("Put it to the test", anchor=False)
+        st.caption("Does a method keep its promise? Measure how much it leaks, or attack it yourself.")
         with st.container(horizontal=True, gap="medium"):
             st.page_link(pages["audit"], label="Audit: measured against promised ε →", width="content")
             for page, attack in ATTACKS.items():
@@ -147,18 +145,10 @@ def last_frame(epsilon: float) -> Scene:
     # Every run has words. The picture shows the cost of noise, so no strip does.
     assert words is not None
     you = int(np.argmin(np.sum((run.unit - YOU) ** 2, axis=1)))
-    lens = run.nonprivate_lens(you)
-    # The featured method has one.
-    assert lens is not None
-    # A ring around one person, which grows as an attacker learns more. The attacker looks at no one else.
-    size = 12.0 + 20.0 * (lens.rate - 0.5)
-    ring = Layer.from_arrays("you", Kind.MARKS, SECRET, run.unit[None, you : you + 1], symbol="ring", size=size)
     # Only released marks, and you, have a name: names of other marks would fill the picture.
-    others = (replace(each, legend=each.audience is Audience.RELEASED) for each in scene.layers)
-    layers = (*others, ring)
-    alt = f"{scene.alt} A lens on you: {100 * lens.rate:.0f} of 100 attackers guess correctly whether you took part."
-    stage = replace(words, lede="", strip=None, loss=None)
-    return replace(scene, alt=alt, layers=layers, stage=stage, lens=lens)
+    layers = tuple(replace(each, legend=each.audience is Audience.RELEASED) for each in scene.layers)
+    scene = replace(scene, layers=layers, stage=replace(words, lede="", strip=None, loss=None))
+    return run.under_lens(scene, you)
 
 
 # Thumbnails.

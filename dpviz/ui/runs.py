@@ -485,12 +485,12 @@ picture_cache = state.session_value("dpviz:last-pictures", PictureCache)
 
 
 def name_of(
-    source: Source, requests: Sequence[RunRequest], noise: Noise, view: View, *, public: bool
+    source: Source, requests: Sequence[RunRequest], noise: Noise, view: View, looked_at: int | None, *, public: bool
 ) -> Hashable | None:
     """Name everything that a picture follows from; None for secret noise and own records, which nothing recalls."""
     if noise.secret or source.own:
         return None
-    return (source.key, public, noise.seed, view, *(request.key for request in requests))
+    return (source.key, public, noise.seed, view, looked_at, *(request.key for request in requests))
 
 
 _ADDRESS = served("address")

@@ -20,7 +20,7 @@ from dpviz.ui.bands import LossBands
 from dpviz.ui.controls import drawn_slider
 from dpviz.ui.data import drawing, groups
 from dpviz.ui.data.upload import HELD
-from dpviz.ui.frame import AUDIENCE, PITCH, YAW, PageFrame, link, show_problems
+from dpviz.ui.frame import AUDIENCE, LENS, PITCH, YAW, PageFrame, link, show_problems
 from dpviz.ui.live import LiveState, live
 from dpviz.ui.runs import (
     AnyRun,
@@ -52,6 +52,7 @@ UNRELEASED = (
     "curator makes a release below the picture; everyone then sees it with the same settings."
 )
 GONE = ", or its table is no longer here"
+NO_LENS = "No lens here: it shows exact values, which only the curator sees."
 # The reason can name a count.
 IMPOSSIBLE = "These knobs cannot be combined. The reason is not public."
 
@@ -85,6 +86,8 @@ class Screen:
     noise: Noise
     view: View
     pairs: state.Pairs
+    # Row of the record under the lens. Curator only.
+    looked_at: int | None = None
 
     def show(self, request: RunRequest, run: AnyRun, count: Knob | None) -> LiveState | None:
         """Fill every place with one run; `count` is the knob of a whole number below the picture.
@@ -108,6 +111,7 @@ class Screen:
                     picture.packed[0],
                     lambda region: describe_region(region, run.unit, run.words, view, classes, run.plane(view)),
                     drawing.options(drawn=frame.source.drawn, public=frame.public),
+                    bool(state.value(LENS)) if run.has_lens else None,
                 )
                 numbers = self._keep(picture, pairs)
                 done = self._stage(
@@ -172,7 +176,9 @@ class Screen:
 
     def _draw(self, runs: Runs) -> Iterator[Scene]:
         """Draw the runs; hold back the curator's findings and losses if bounds cut off too many records."""
-        scenes: Iterable[Scene] = (run.picture(self.view, adapt=request.adapt) for request, run in runs)
+        scenes: Iterable[Scene] = (
+            run.under_lens(run.picture(self.view, adapt=request.adapt), self.looked_at) for request, run in runs
+        )
         if len(runs) > 1:
             trails = [trail_of(self.frame.source, request, self.noise) for request, _ in runs]
             scenes = scenes_in_step(runs, scenes, self.view, trails)
@@ -185,7 +191,7 @@ class Screen:
 
     def _name(self, requests: Iterable[RunRequest]) -> Hashable | None:
         frame = self.frame
-        return name_of(frame.source, tuple(requests), self.noise, self.view, public=frame.public)
+        return name_of(frame.source, (*requests,), self.noise, self.view, self.looked_at, public=frame.public)
 
     def _picture(self, runs: Runs) -> CachedPicture | None:
         """Draw runs, or recall their pictures; None if that fails, with the reason in the picture's place."""
@@ -296,7 +302,7 @@ class Screen:
             audience=None if hiding.hides(AUDIENCE.name) else audience,
             count=number,
             ahead=ahead_offer,
-            mark=mark,
+            mark=mark or (NO_LENS if frame.public and state.value(LENS) else ""),
             sweeps=ahead_offer is not None and not (state.opening_query() or hiding.hides("sweep")),
         )
 

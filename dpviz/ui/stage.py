@@ -36,6 +36,8 @@ class StagePicture:
     inspect: Callable[[Region], Sequence[str]] | None = None
     # Settings that make the points drawable.
     drawing: Mapping[str, object] | None = None
+    # Whether the lens is on. None if there is none.
+    lens: bool | None = None
 
 
 def draw_stage(
@@ -74,6 +76,8 @@ def draw_stage(
                     own["inspected"] = {"number": before.region_number, "lines": list(picture.inspect(before.region))}
             if picture.drawing is not None and not public:
                 own["drawing"] = picture.drawing
+            if picture.lens is not None and not public:
+                own["lens"] = picture.lens
         else:
             own["follow"] = KEY
         options.append(own)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpviz.accounting import LaplaceEvent
 from dpviz.accounting.composition import delta_of
-from dpviz.attacks.shifts import best_guess_rate
+from dpviz.attacks.shifts import best_guess_rate, best_threshold_rate
 from dpviz.core import Adjacency, attacker_odds
 
 SHIFTS = st.lists(st.floats(0.0, 3.0), min_size=1, max_size=6)
@@ -48,3 +48,9 @@ def test_privacy_loss_distributions_agree():
     shifts = [0.5, 1.25, 1.25]
     assert math.isclose(best_guess_rate(shifts), 0.5 + delta / 2.0, abs_tol=1e-3)
     assert not math.isclose(best_guess_rate(shifts[1:]), 0.5 + delta / 2.0, abs_tol=1e-3), "without the count"
+
+
+@pytest.mark.parametrize("shifts", [[0.1, 0.3, 0.2], [1.0, 0.5, 0.2], [4.0, 2.0, 1.0]])
+def test_low_threshold_holds_nothing_back(shifts):
+    assert math.isclose(best_threshold_rate(shifts, math.inf), best_guess_rate(shifts), abs_tol=1e-3)
+    assert math.isclose(best_threshold_rate(shifts, -math.inf), 0.5)

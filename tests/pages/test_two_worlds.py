@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpviz.tools.two_worlds import page as two_worlds_page
-from dpviz.ui import asking
+from dpviz.ui import asking, show, stage
 from dpviz.ui.asking import Answers
 from tests.pages.conftest import typed, unit_bounds
 from tests.pages.test_release_step import BOUNDS, CSV
@@ -19,6 +19,8 @@ TABS = {
     "nd_laplace": ("under", {"n": "60"}),
     "source_target": ("below", {"n": "60", "data_n_targets": "8"}),
 }
+# Pages with a lens on one person.
+LENSED = ("convergent_kmeans", "source_target", "nd_laplace")
 OPERATION = "In the other world"
 SAID = re.compile(
     r"An attacker who guesses from this release is (?:right (\d+) times"
@@ -71,6 +73,8 @@ def test_every_page_draws_both_worlds_and_says_the_odds(open_page, name):
     own = " ".join(page.captions)
     assert ("own noise allows at most 65 in 100" in own) == (name in ("nd_laplace", "source_target"))
     packed = page.packed()
+    if name == "nd_laplace":
+        assert "Record 2" in [each.value for each in page.app.markdown], "the page's own choice"
     records = [each["pick"] for each in packed["picture"][1]["layers"] if each["pick"] in ("record", "source")]
     assert records, "a click on a record of the main picture chooses it"
     header = packed["worlds"][1]
@@ -170,3 +174,34 @@ def test_a_comparison_of_one_row_states_the_limit_of_one_row_and_of_a_person(upl
     assert said not in before
     if "tab" in link:
         assert "the guarantee allows at most 74 in 100" in sentence(page)
+
+
+@pytest.mark.parametrize("name", LENSED)
+def test_lens_is_on_demand_and_for_the_curator_only(open_page, name):
+    (_, small), pages = TABS[name], {}
+    for lens in ("0", "1"):
+        page = pages[lens] = open_page(name, lens=lens, **small)
+        options, header, _ = page.packed()["picture"]
+        assert (options["lens"], "lens" in header) == (lens == "1",) * 2
+    shown, risk = header["lens"], header["stage"]["risk"]["value"]
+    assert 50.0 < 100.0 * shown["rate"] < risk
+    assert "you" in page.names()
+    for page in pages.values():
+        page.look("public")
+    assert show.NO_LENS in page.told["mark"] != pages["0"].told["mark"]
+    (plain, _, public), (asked, header, with_lens) = (page.packed()["picture"] for page in pages.values())
+    assert public == with_lens, "the public picture has no byte of it"
+    assert {**plain, "query": ""} == {**asked, "query": ""}
+    assert "lens" not in asked.keys() | header.keys()
+
+
+def test_lens_and_both_worlds_open_from_the_picture(open_page, monkeypatch):
+    asked, chosen = ["lens"], stage.chosen
+    told = lambda name, *key: asked.pop() if asked and name == "open" else chosen(name, *key)  # noqa: E731
+    monkeypatch.setattr(stage, "chosen", told)
+    page = open_page("convergent_kmeans", **TABS["convergent_kmeans"][1])
+    assert page.packed()["picture"][1]["lens"]
+    asked.append("worlds")
+    assert page.run().query["tab"] == "worlds"
+    asked.append("lens")
+    assert "lens" not in page.run().packed()["picture"][1]

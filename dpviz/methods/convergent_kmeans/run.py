@@ -9,24 +9,25 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from dpviz.accounting import Purpose
+from dpviz.attacks.shifts import best_guess_rate
 from dpviz.baselines._lloyd_family import FixedParams, LloydFamilyRelease, LloydStep
-from dpviz.core import Centers, Counts, FloatArray, Points, Result, unit_records
+from dpviz.core import Adjacency, Centers, Counts, FloatArray, Points, Result, unit_records
 from dpviz.methods.convergent_kmeans import layers
 from dpviz.methods.convergent_kmeans.algorithm import Params, Step, ZonesRelease
 from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep
 from dpviz.methods.convergent_kmeans.layers import ZoneMeans
 from dpviz.plots import RELEASED, Frame, Ink, Layer, Scene
 from dpviz.plots.scene import Lens
-from dpviz.solvers import BOX_MIDDLE, LloydRun, assign, lloyd
+from dpviz.solvers import BOX_MIDDLE, EMPTY_SCALES, LloydRun, assign, lloyd
 from dpviz.stories import center_facts, ensemble
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.centers import Blur, CentersRun, Headline, Placement
 from dpviz.stories.charts import CostLine
 from dpviz.stories.ensemble import Ensembles, SumNoise
 from dpviz.stories.glossary import meant
-from dpviz.stories.lens import NoisyAverage, lens_on
+from dpviz.stories.lens import NoisyAverage, lens_on, person_shifts
 from dpviz.stories.panel import Fact, ceiled, counted, number, odds
-from dpviz.stories.spending import noise_scales
+from dpviz.stories.spending import adjacency_of, noise_scales
 from dpviz.stories.stage import Clock, Stage, Stops, stack
 from dpviz.stories.view import Projection, View, Words, plane_caption
 
@@ -83,7 +84,6 @@ PUBLIC_HEADLINES: Mapping[Blur, Headline] = MappingProxyType({**CentersRun.publi
 COLORS = "Colors are clusters. Gray is secret, blue released, orange noise, green public."
 PUBLIC_CAPTION = "Blue is released, orange is noise, green is public."
 CAPTION = f"{COLORS} Zones may leave the box."
-MORE_FEATURES = "Zones are balls in all of them, drawn with their true radius."
 
 
 def variation(epsilon: float) -> str:
@@ -186,17 +186,26 @@ class FamilyRun(CentersRun[I_co, IS_co]):
         exact = (last.nonprivate_counts, last.nonprivate_mean, last.previous_centers)
         return ensemble.of_noisy_means(self.result, self.final, *exact, seeded=seeded, teaching=self.teaching)
 
+    @property
+    def has_lens(self) -> bool:
+        """True if noise on sums of two features hides one record more or less."""
+        noisy = noise_scales(self.result, Purpose.SUMS) and adjacency_of(self.events) is Adjacency.ADD_REMOVE
+        return bool(self.is_flat_lesson and noisy)
+
     def nonprivate_lens(self, record: int) -> Lens:
         """Return the lens on one record of two features, by its index: the average of its cluster in the last step."""
-        last, person = self.steps[-1], self.unit[record]
-        cluster = assign(person[None], last.previous_centers)[0]
+        last, person = self.steps[-1], self.unit[record] - BOX_MIDDLE
+        cluster = assign(self.unit[record : record + 1], last.previous_centers)[0]
         count = float(last.nonprivate_counts[cluster])
         scales = [noise_scales(self.result, purpose)[-1] for purpose in (Purpose.COUNTS, Purpose.SUMS)]
         noise = SumNoise(scales[0], scales[1])
         n_steps = len(self.steps)
-        words = "The noisy average of your cluster" + (f", step {n_steps} of {n_steps}" if n_steps > 1 else "")
         sums = count * (last.nonprivate_mean[cluster] - BOX_MIDDLE)
-        return lens_on(NoisyAverage(noise, count, sums), person, self.result.events, words)
+        average = NoisyAverage(noise, count, sums, max(1.0, EMPTY_SCALES * scales[0]))
+        words = "Noisy average of your cluster" + (f", step {n_steps} of {n_steps}" if n_steps > 1 else "")
+        return lens_on(
+            *average.worlds(person), best_guess_rate(person_shifts(self.events, person)), words, origin=BOX_MIDDLE
+        )
 
     def cost_line(self) -> CostLine:
         """Return the exact cost of the start and of the centers after each iteration."""
@@ -330,7 +339,7 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
 
     def caption(self, plane: Projection) -> str:
         """Return the meaning of the colors for the curator."""
-        return plane_caption(plane, CAPTION, MORE_FEATURES)
+        return plane_caption(plane, CAPTION, "Zones are balls in all of them, drawn with their true radius.")
 
     def public_caption(self) -> str:
         """Return the meaning of the colors for the public."""

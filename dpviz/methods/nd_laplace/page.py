@@ -17,12 +17,10 @@ from dpviz.method_page import MethodPage, under
 from dpviz.methods.nd_laplace import METHOD, attacks, charts, clusters, games
 from dpviz.methods.nd_laplace.algorithm import Params
 from dpviz.methods.nd_laplace.clusters import ClustersCompared, Helpers, ManyAgreements, PrivateClusters
-from dpviz.methods.nd_laplace.layers import PICK
 from dpviz.methods.nd_laplace.run import NDLaplaceRun, PointsLook, has_one_unit
 from dpviz.plots import Scene
 from dpviz.solvers.local_clustering import METHODS
 from dpviz.stories.center_facts import not_established
-from dpviz.stories.ground_layers import sample
 from dpviz.stories.method import AnyMethod
 from dpviz.stories.panel import Fact, attacker, number
 from dpviz.tools.many_runs import page as many_runs
@@ -63,10 +61,7 @@ KNOBS["epsilon"] = replace(
     help="The level: two places within the radius can be told apart by a factor of e^ε at most.",
 )
 UNIT = replace(
-    KNOBS["unit"],
-    name="distance",
-    default="auto",
-    choices=(("auto", "Suited to the data"), *KNOBS["unit"].choices),
+    KNOBS["unit"], name="distance", default="auto", choices=(("auto", "Suited to the data"), *KNOBS["unit"].choices)
 )
 RADIUS = Knob("radius", "int", 5, "Radius that ε is for", "ε means nothing without a distance.", 0, N_RADII - 1)
 # At first, a person in the middle of the city whose move is typical.
@@ -207,8 +202,7 @@ class NDLaplacePage(MethodPage):
         n = self.frame.source.dataset.n
         if int(state.value(RECORD)) >= max(n, 1):
             state.remember(RECORD, 0)
-        last = float(max(n - 1, 1))
-        record = int(controls.control(replace(RECORD, high=last)))
+        record = int(controls.control(replace(RECORD, high=float(max(n - 1, 1)))))
         self.look = replace(self.look, record=min(record, max(n - 1, 0)))
 
     def params(self, epsilon: float) -> Params:
@@ -244,15 +238,6 @@ class NDLaplacePage(MethodPage):
         source = self.frame.source
         return [*pairs_of(CLUSTERING, source.suited(CLUSTERS)), *groups.link(source, CLUSTERS)]
 
-    def follow_click(self, picture: LiveState | None) -> None:
-        """Select the clicked record, once for each click."""
-        if picture is None or picture.picked != PICK or not clicked(picture, "laplace"):
-            return
-        rows = sample(self.frame.source.dataset.n)
-        if picture.picked_mark is not None and picture.picked_mark < len(rows):
-            state.remember(RECORD, int(rows[picture.picked_mark]))
-            st.rerun(scope="app")
-
     # The tabs.
 
     def tabs(self) -> dict[str, Callable[[], None]]:
@@ -268,7 +253,7 @@ class NDLaplacePage(MethodPage):
 
     def worlds(self) -> WorldsTab:
         """Return the settings of the two-worlds tab; the page draws the choice of a record itself."""
-        return WorldsTab(self.current_request, DRAW, record=None, radius=self.look.radius)
+        return WorldsTab(self.current_request, DRAW, record=RECORD, radius=self.look.radius)
 
     def run(self) -> NDLaplaceRun | None:
         """Return the run that the picture shows, or None."""

@@ -32,10 +32,12 @@ from dpviz.methods.nd_laplace.layers import Measure, draw_layers, frames_of
 from dpviz.metrics import mean_pair_error, nonprivate_displacement
 from dpviz.plots import Layer, Scene, Strip
 from dpviz.plots import Measure as StripMeasure
+from dpviz.plots.scene import Lens
 from dpviz.stories.center_facts import BAND, inverse
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import NOBODY, Contents, box_words, protected
+from dpviz.stories.lens import lens_on
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, at_least, at_most, number, odds
 from dpviz.stories.run import Chart, Run
@@ -160,6 +162,24 @@ class NDLaplaceRun(Run[Params, PointsRelease, Step]):
         """Box units of one unit of noise along each feature, (d,)."""
         box = self.words.box
         return np.ones(box.d) if self.params.unit == "range" else 1.0 / box.widths
+
+    @property
+    def has_lens(self) -> bool:
+        """True if two features of a person have noise alone, and stay where it moves them."""
+        return self.is_flat_lesson and self.is_free
+
+    def nonprivate_lens(self, record: int) -> Lens:
+        """Return the lens on a record, by its index: its place, and the place one radius across, toward the middle."""
+        here, measure, epsilon = self.unit[record] / self.scales, self.measure, self.params.epsilon
+        ends = here + np.array([[0.0, 0.0], [measure.radius if self.unit[record, 0] < 0.5 else -measure.radius, 0.0]])
+        lens = lens_on(
+            ends,
+            lambda places: -epsilon * np.linalg.norm(places - ends[:, None], axis=2),
+            float(two_point_success(laplace_total_variation(epsilon, measure.radius, 2))),
+            "Where your point lands",
+            unit=self.scales,
+        )
+        return replace(lens, names=("from your place", f"from {measure.near_words} away"))
 
     # Words about the run.
 

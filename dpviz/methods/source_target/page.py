@@ -37,6 +37,7 @@ from dpviz.ui import asking, controls, stage, state
 from dpviz.ui.asking import Job, after_picture
 from dpviz.ui.controls import set_epsilon
 from dpviz.ui.data.picker import DataCatalog, choose
+from dpviz.ui.frame import LENS
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.panel import safe_table
 from dpviz.ui.runs import RunRequest, follow, scalars, words_of
@@ -97,11 +98,7 @@ DELTA = Knob("delta", "float", 1e-5, "δ", "How often the guarantee may fail.", 
 # Tabs.
 
 TAB = under(
-    "below",
-    ("costs", "Cost of every method"),
-    ("runs", "Many runs"),
-    ("record", "One record"),
-    two_worlds.CHOICE,
+    "below", ("costs", "Cost of every method"), ("runs", "Many runs"), ("record", "One record"), two_worlds.CHOICE
 )
 RECORD = replace(two_worlds.RECORD, label="Source record")
 # Name of a release's marks in the comparison of two worlds.
@@ -219,7 +216,7 @@ class SourceTargetPage(MethodPage):
 
     def draw_look(self) -> None:
         """Read which record the reader looks at. Curator only."""
-        self.record = None if self.frame.public else self.row()
+        self.record = None if self.frame.public or state.value(LENS) else self.row()
 
     def row(self) -> int | None:
         """Return the row of the record that the reader looks at, or None."""
@@ -263,12 +260,10 @@ class SourceTargetPage(MethodPage):
 
     def follow_click(self, picture: LiveState | None) -> None:
         """Select the clicked record, once for each click."""
-        if picture is None or picture.picked != PICK or not clicked(picture, "source"):
-            return
-        if picture.picked_mark is None:
+        if picture is None or picture.picked != PICK or not clicked(picture, "source") or picture.picked_mark is None:
             return
         state.remember(RECORD, picture.picked_mark * thinning(self.frame.source.dataset.n))
-        if state.value(TAB) not in LOOKING:
+        if state.value(TAB) not in LOOKING and not state.value(LENS):
             state.remember(TAB, "record")
         st.rerun(scope="app")
 

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
+from dpviz.attacks.shifts import best_threshold_rate
 from dpviz.core import (
     Ball,
     ByteArray,
@@ -37,12 +38,15 @@ from dpviz.methods.source_target.algorithm import (
 from dpviz.methods.source_target.algorithm.coreset_cells import coreset
 from dpviz.methods.source_target.charts import bound_chart, cost_of, count_chart
 from dpviz.plots import Frame, Layer, Measure, Scene, Strip
+from dpviz.plots.scene import Lens
 from dpviz.solvers import best_centers, nearest_distance, select_centers
 from dpviz.stories import center_facts
 from dpviz.stories.center_facts import NoiseLaw
+from dpviz.stories.ensemble import SumNoise
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import Contents, both_limits, box_words
+from dpviz.stories.lens import NoisyAverage, lens_on
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, places_words
 from dpviz.stories.run import Chart, Run
@@ -61,10 +65,7 @@ SCATTERED = 0.5
 # Ends of strips, relative to the lines on them.
 LEAST_WAY, MOST_WAY, LEAST_NOISE = 0.8, 1.3, 0.3
 TERMS = (
-    (
-        "Colors",
-        "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused.",
-    ),
+    ("Colors", "Gray and locked: exact, secret. Blue: released. Orange: noise. Green: public input. Red: refused."),
     (
         "The question",
         "Where do you put k first-aid points when some residents are secretly paramedics? Places near a paramedic are "
@@ -193,6 +194,24 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def refused(self) -> Labels:
         """The rows (m,) of `step.core.representatives` without a released average. Public."""
         return np.flatnonzero(~np.isin(self.step.core.representatives, self.release.origins))
+
+    @property
+    def has_lens(self) -> bool:
+        """True for Laplace noise on the counts and sums of cells over two features."""
+        laplace = (self.params.method, self.params.noise) == ("nna", "laplace")
+        return self.is_flat_lesson and laplace and self.release.scale > 0.0
+
+    def nonprivate_lens(self, record: int) -> Lens:
+        """Return the lens on a source record, by its index: the average of its cell, in diameters of the ball."""
+        step, ball, box, scale = self.step, self.step.ball, self.words.box, self.release.scale
+        person, least = ball.to_unit(step.nonprivate_source[record]), step.threshold or 0.0
+        cell = np.asarray(step.nonprivate_labels)[record]
+        count = float(np.asarray(step.nonprivate_counts)[cell])
+        sums = count * ball.to_unit(step.nonprivate_averages[cell])
+        rate = best_threshold_rate(np.append(1.0, np.abs(person)) / scale, (count - least) / scale)
+        worlds = NoisyAverage(SumNoise(scale, scale), count, sums, least).worlds(person)
+        words = "Noisy average of your cell, if it is released"
+        return lens_on(*worlds, rate, words, box.to_unit(ball.center), 2.0 * ball.radius / box.widths)
 
     def nonprivate_cost(self, chosen: Labels) -> float:
         """Return the mean distance from a target to its nearest of the source and the `chosen` targets, data units."""

@@ -29,7 +29,7 @@ from dpviz.tools.two_worlds.worlds import (
 )
 from dpviz.ui import asking, controls, state
 from dpviz.ui.asking import Job
-from dpviz.ui.frame import PageFrame
+from dpviz.ui.frame import LENS, PageFrame
 from dpviz.ui.live import LiveState, clicked, live
 from dpviz.ui.runs import Noise, RunRequest, as_it_is, run_method, scalars, words_of
 
@@ -74,7 +74,7 @@ LOOK = Knob(
     "The release near the record, or all of it.",
     choices=(("near", "Near the record"), ("whole", "The whole box")),
 )
-KNOBS = (RECORD, WHAT, WHERE, ACROSS, UP, RUNS, LOOK)
+KNOBS = (RECORD, WHAT, WHERE, ACROSS, UP, RUNS, LOOK, LENS)
 # Runs of one job.
 BATCH = 25
 # Number of cached answers, so that switching back needs no new work.
@@ -93,15 +93,15 @@ class WorldsTab:
     what: str = "released center"
     # Whether no run's plan depends on its earlier releases.
     planned: bool = True
-    # Control of the record; None: the page itself draws this choice.
-    record: Knob | None = RECORD
-    # For nD-Laplace: the radius that epsilon is for, in its unit.
+    # Choice of the record.
+    record: Knob = RECORD
+    # For nD-Laplace, whose page draws the choice itself: the radius that epsilon is for, in its unit.
     radius: float | None = None
 
 
 def link(frame: PageFrame, *, record: bool = True) -> state.Pairs:
     """Return the parameters that this tab adds to the link, without the record if the page already has it."""
-    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK)]
+    pairs = [(knob.name, knob.format(state.value(knob))) for knob in (WHAT, WHERE, ACROSS, UP, RUNS, LOOK, LENS)]
     if not record:
         return pairs
     # The number of rows is curator only.
@@ -110,8 +110,14 @@ def link(frame: PageFrame, *, record: bool = True) -> state.Pairs:
 
 
 def adapter(tab: Knob) -> Callable[[Scene], Scene]:
-    """Return a function that makes records of the main picture clickable while this tab of the page is open."""
-    return pickable if state.value(tab) == CHOICE[0] else as_it_is
+    """Return a function that makes records of the main picture clickable under the lens, and while this tab is open."""
+    return pickable if state.value(LENS) or state.value(tab) == CHOICE[0] else as_it_is
+
+
+def looked_at(frame: PageFrame, record: Knob) -> int | None:
+    """Return the row of the record under the lens, None without one. Curator only."""
+    n = frame.dataset.n
+    return _row(n, record) if n and state.value(LENS) and not frame.public else None
 
 
 def follow_click(frame: PageFrame, picture: LiveState | None, key: str = "picture") -> None:
@@ -139,8 +145,7 @@ def worlds(frame: PageFrame, tab: WorldsTab, noise: Noise, view: View) -> None:
     if not operations:
         st.caption("There is no record to move.")
         return
-    change = _choose(frame, tab, method, operations, view)
-    _worlds(frame, tab, change, noise, view)
+    _worlds(frame, tab, _choose(frame, tab, method, operations, view), noise, view)
 
 
 def stated_place(frame: PageFrame, view: View, start: Points) -> Points:
@@ -156,9 +161,9 @@ def stated_place(frame: PageFrame, view: View, start: Points) -> Points:
 def _choose(frame: PageFrame, tab: WorldsTab, method: RunRequest, operations: tuple[str, ...], view: View) -> Change:
     """Draw the record, its change, its place there, the number of runs, and the part of the box in view."""
     dataset = frame.dataset
-    row, box = _row(dataset.n), dataset.box
+    row, box = _row(dataset.n, tab.record), dataset.box
     record_column, change_column = st.columns([1, 2], vertical_alignment="bottom")
-    if tab.record is not None and dataset.n:
+    if tab.radius is None and dataset.n:
         with record_column:
             last = float(max(dataset.n - 1, 1))
             state.remember(RECORD, row)
@@ -194,9 +199,9 @@ def _choose(frame: PageFrame, tab: WorldsTab, method: RunRequest, operations: tu
     return change
 
 
-def _row(n: int) -> int:
+def _row(n: int, record: Knob = RECORD) -> int:
     """Return the chosen record, the last one for a larger number."""
-    return min(int(state.value(RECORD)), max(n - 1, 0))
+    return min(int(state.value(record)), max(n - 1, 0))
 
 
 @state.fragment
