@@ -50,8 +50,7 @@ def majority_accuracy(labels: Labels, truth: Labels) -> float:
 
     if len(labels) == 0:
         return float("nan")
-    table = contingency_matrix(truth, labels)
-    return float(table.max(axis=0).sum() / len(labels))
+    return float(contingency_matrix(truth, labels).max(axis=0).sum() / len(labels))
 
 
 def nonprivate_costs(points: Points, center_sets: FloatArray) -> FloatArray:

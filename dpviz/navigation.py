@@ -44,14 +44,7 @@ from dpviz.ui.server.uploads import SessionLimit
 PAGES = Path(__file__).resolve().parents[1] / "pages"
 HOME = "home"
 # Tools with a page of their own, by the page's name. Other tools are parts of the methods' pages.
-ACROSS = {
-    "compare": COMPARE,
-    "audit": AUDIT,
-    "learn": LEARN,
-    "glossary": GLOSSARY,
-    "quiz": QUIZ,
-    "teach": TEACH,
-}
+ACROSS = {"compare": COMPARE, "audit": AUDIT, "learn": LEARN, "glossary": GLOSSARY, "quiz": QUIZ, "teach": TEACH}
 # A method from outside brings its page in its record.
 _OF_METHODS = {
     "convergent_kmeans": CONVERGENT_KMEANS,
@@ -61,7 +54,6 @@ _OF_METHODS = {
     "source_target": SOURCE_TARGET,
 }
 ICON = ASSETS / "icon.png"
-MEND = "Correct the file, then start `dpviz run` again. All other pages are unchanged."
 # True if a session has opened a page. The first page is the page of the user's own method file, if there is one.
 _OPENED = "dpviz:opened"
 # Sessions that open their first page at the same time.
@@ -173,7 +165,7 @@ def draw_page(name: str) -> None:
         st.html(frame.STYLE)
         st.title(f"{name}.py", anchor=False)
         state.error(WRONG[name])
-        st.caption(MEND)
+        st.caption("Correct the file, then start `dpviz run` again. All other pages are unchanged.")
     else:
         home.show()
 

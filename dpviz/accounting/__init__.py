@@ -2,14 +2,7 @@
 
 # Registers the check of open budgets in every process.
 from dpviz.accounting import budgets as budgets
-from dpviz.accounting.closed_forms import (
-    gaussian_sigma,
-    gdp_delta,
-    gdp_epsilon,
-    gdp_mu,
-    zcdp_epsilon,
-    zcdp_rho_for,
-)
+from dpviz.accounting.closed_forms import gaussian_sigma, gdp_delta, gdp_epsilon, gdp_mu, zcdp_epsilon, zcdp_rho_for
 from dpviz.accounting.composition import (
     Sum,
     across_box,

@@ -114,8 +114,7 @@ def under_replace(claim: Claim) -> Claim:
         raise ValueError(
             "A claim per unit of distance was given, but it bounds changed records already. Use it as it is."
         )
-    both = for_group(claim, 2, "one removal and one addition")
-    return replace(both, adjacency=Adjacency.REPLACE)
+    return replace(for_group(claim, 2, "one removal and one addition"), adjacency=Adjacency.REPLACE)
 
 
 def for_group(claim: Claim, rows: int, words: str = "") -> Claim:

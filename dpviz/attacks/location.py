@@ -440,8 +440,7 @@ def median_error(epsilon: float, n_features: int, n_releases: ArrayLike) -> Floa
     leave an efficient estimate a covariance of n / (epsilon^2 m) on each of n axes. For n = 2 and m = 50 the true
     figure is 5 % larger.
     """
-    draws = _checked(epsilon, n_features, n_releases)
-    return np.asarray(n_features / (epsilon * np.sqrt(draws)))
+    return np.asarray(n_features / (epsilon * np.sqrt(_checked(epsilon, n_features, n_releases))))
 
 
 def spent(epsilon: float, n_releases: int) -> Budget:

@@ -102,12 +102,7 @@ class MembershipTally:
 
 
 def location_rounds(
-    mechanism: Mechanism,
-    adversary: LocationAdversary,
-    *,
-    n_rounds: int,
-    n_releases: int = 1,
-    rng: np.random.Generator,
+    mechanism: Mechanism, adversary: LocationAdversary, *, n_rounds: int, n_releases: int = 1, rng: np.random.Generator
 ) -> Iterator[tuple[LocationRound, LocationSecret]]:
     """Yield rounds, each with a place drawn from the adversary's prior and independent releases of it.
 

@@ -212,10 +212,7 @@ def roc_band(roc: Roc, *, confidence: float = 0.95) -> RocBand:
     two. Rounds must be independent: targets that share one release are not.
     """
     share = (1.0 - _level(confidence)) / 2.0
-    return RocBand(
-        _dkw(roc.false_positive, roc.n_outside, share),
-        _dkw(roc.true_positive, roc.n_inside, share),
-    )
+    return RocBand(_dkw(roc.false_positive, roc.n_outside, share), _dkw(roc.true_positive, roc.n_inside, share))
 
 
 def exceeds(roc: Roc, budget: Budget, *, confidence: float = 0.9999) -> bool:

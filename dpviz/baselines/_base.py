@@ -145,13 +145,7 @@ class KnownSize:
 
 
 def known_size(
-    n: int,
-    epsilon: float,
-    n_public: int | None,
-    adjacency: Adjacency,
-    *,
-    needed: bool = True,
-    rng: np.random.Generator,
+    n: int, epsilon: float, n_public: int | None, adjacency: Adjacency, *, needed: bool = True, rng: np.random.Generator
 ) -> KnownSize:
     """Return `n_public` or, under REPLACE, `n` itself, because neighbors have equally many records: both are free.
 

@@ -192,17 +192,15 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     words = "picks, counts and averages composed as zCDP"
     claim = Claim(params.epsilon, run.most_delta, adjacency, words, account=Account.ZCDP, delta_in_run=run.delta)
     projected = (AXES_CAVEAT,) if box.d > params.n_axes else ()
-    known = size_caveats(params.n_public, adjacency)
     caveats = (
         SMALL_CAVEAT,
         *projected,
         *delta_caveats(params.delta, params.n_public, adjacency),
-        *known,
+        *size_caveats(params.n_public, adjacency),
         SUMS_CAVEAT,
         CHOICES_CAVEAT,
     )
-    guarantee = Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS)
-    return Result.from_trace(release, trace, guarantee)
+    return Result.from_trace(release, trace, Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[ScaleStep | AverageStep]:
@@ -349,16 +347,7 @@ class _EmMcRun(Confidential):
         shares = shares_of(Budget(size.epsilon, delta), params.n_clusters * params.n_scales, adjacency)
         places = projections(unit - BOX_MIDDLE, axes)
         return cls(
-            unit,
-            places,
-            axes,
-            params,
-            adjacency,
-            delta,
-            most_delta(params.delta, size),
-            shares,
-            size.events,
-            loop_rng,
+            unit, places, axes, params, adjacency, delta, most_delta(params.delta, size), shares, size.events, loop_rng
         )
 
     def steps(self) -> Iterator[ScaleStep | AverageStep]:

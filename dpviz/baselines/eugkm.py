@@ -226,8 +226,7 @@ def fit(
         *(size_caveats(params.n_public, adjacency) if params.cells_per_axis is None else ()),
         SUMS_CAVEAT,
     )
-    guarantee = Guarantee(published, claim, caveats, differs)
-    return Result.from_trace(release, trace, trusting(guarantee, points))
+    return Result.from_trace(release, trace, trusting(Guarantee(published, claim, caveats, differs), points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[GridStep]:
@@ -320,8 +319,7 @@ def _added(records: Chunks, box: Box, counted: Callable[[Points], Counts]) -> Co
         parts = ArrayChunks(unit_records(records.points, box)).each_block(counted)
     else:
         parts = records.each_block(partial(_counted_in_units, box, counted))
-    none = counted(np.empty((0, box.d)))
-    return sum(parts, start=none)
+    return sum(parts, start=counted(np.empty((0, box.d))))
 
 
 def _counted_in_units(box: Box, counted: Callable[[Points], Counts], block: Points) -> Counts:

@@ -126,7 +126,6 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
     answers = block_centers(unit, blocks, n_blocks, start, max_iterations=params.max_iterations)
     event = mean_event(size.epsilon, n_blocks, start.size, adjacency)
     mean = answers.mean(axis=0)
-    noisy = laplace(mean, scale=event.scale, rng=noise_rng)
     yield BlocksStep(
         start=start,
         nonprivate_blocks=blocks,
@@ -134,7 +133,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         nonprivate_block_centers=answers,
         nonprivate_mean=mean,
         scale=event.scale,
-        released_centers=np.clip(noisy, 0.0, 1.0),
+        released_centers=np.clip(laplace(mean, scale=event.scale, rng=noise_rng), 0.0, 1.0),
         events=(*size.events, event),
     )
 

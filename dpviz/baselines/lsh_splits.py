@@ -240,8 +240,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
     claim = Claim(params.epsilon, plan.most_delta, adjacency, words, account=Account.PLD, delta_in_run=plan.delta)
     known = size_caveats(params.n_public, adjacency)
     caveats = (DROPPED_CAVEAT, *delta_caveats(params.delta, params.n_public, adjacency), *known, SUMS_CAVEAT)
-    guarantee = Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS)
-    return Result.from_trace(release, trace, guarantee)
+    return Result.from_trace(release, trace, Guarantee(as_stated(claim, PAPER), claim, caveats, DIFFERS))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[LshStep]:
@@ -329,8 +328,7 @@ def _grow_tree(
         nodes[inside] = renumbered[side]
         leaves.n_levels = level
         event = counts_event(f"counts of level {level}", plan.level_epsilon, adjacency)
-        above = np.repeat(branching, 2)
-        yield LshLevelStep(level, above, exact, noisy, passing, nodes, (event,))
+        yield LshLevelStep(level, np.repeat(branching, 2), exact, noisy, passing, nodes, (event,))
         counts = noisy[passing]
     leaves.add(nodes, np.arange(len(counts)), counts, leaves.n_levels)
 

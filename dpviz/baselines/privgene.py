@@ -153,12 +153,7 @@ def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator)
         exact = scores(unit, population)
         epsilon = size.epsilon / (n_rounds * n_picks)
         event = PureEvent(
-            f"round {t}: a pick",
-            epsilon,
-            bounded_range=True,
-            calibrated_for=adjacency,
-            purpose=Purpose.PICKS,
-            step=t,
+            f"round {t}: a pick", epsilon, bounded_range=True, calibrated_for=adjacency, purpose=Purpose.PICKS, step=t
         )
         picks = pick(exact, n_picks, epsilon=event.epsilon, d=box.d, rng=pick_rng)
         spent = SequenceEvent(f"round {t}", (event,) * n_picks)

@@ -52,12 +52,7 @@ ABSENT = "absent: it needs a private generative network, which is not implemente
 
 # name -> title, in the order of every table
 RIVALS: Mapping[str, str] = MappingProxyType(
-    {
-        "nonprivate": "Non-private STC",
-        "cluster_t": "Cluster T",
-        "private_kmeans": "Private k-means",
-        "dp_gan": "DP-GAN",
-    }
+    {"nonprivate": "Non-private STC", "cluster_t": "Cluster T", "private_kmeans": "Private k-means", "dp_gan": "DP-GAN"}
 )
 
 PAPER = "Balcan, Dick, Liang, Mou & Zhang, Differentially Private Clustering in High-Dimensional Euclidean Spaces"

@@ -126,9 +126,7 @@ def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "
     return np.ascontiguousarray(points)
 
 
-def array_cache(
-    maxsize: int,
-) -> Callable[[Callable[Concatenate[Array, P], T]], Callable[Concatenate[Array, P], T]]:
+def array_cache(maxsize: int) -> Callable[[Callable[Concatenate[Array, P], T]], Callable[Concatenate[Array, P], T]]:
     """Cache the last `maxsize` results of a function of a read-only array; its other arguments are hashable.
 
     Arrays are compared by identity, so a lookup costs nothing, and an entry is dropped with its array. The result for a

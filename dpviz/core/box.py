@@ -238,6 +238,5 @@ class Ball:
 
 def unit_projected(points: Points) -> Points:
     """Return `points` (n, d) with every row longer than 1/2 shortened to 1/2: the ball of diameter 1."""
-    norms = np.sqrt(squared_norms(points))
-    shrink = np.minimum(1.0, 0.5 / np.maximum(norms, 0.5))
+    shrink = np.minimum(1.0, 0.5 / np.maximum(np.sqrt(squared_norms(points)), 0.5))
     return np.asarray(points * shrink[:, None])

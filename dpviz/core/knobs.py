@@ -176,8 +176,7 @@ def knob(default: Value, label: str, help: str, **options: Any) -> Any:
     else:
         kind = "float"
     return dataclasses.field(
-        default=default,
-        metadata={"knob": Knob(name="", kind=kind, default=default, label=label, help=help, **options)},
+        default=default, metadata={"knob": Knob(name="", kind=kind, default=default, label=label, help=help, **options)}
     )
 
 

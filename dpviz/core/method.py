@@ -315,12 +315,7 @@ class Catalogue(dict[str, A]):
 
 
 def check_arguments(
-    box: Box,
-    params: object,
-    kind: type,
-    rng: np.random.Generator,
-    fit: AnyFit | None = None,
-    points: object = None,
+    box: Box, params: object, kind: type, rng: np.random.Generator, fit: AnyFit | None = None, points: object = None
 ) -> None:
     """Validate the arguments that all `fit` functions share, and charge the run.
 

@@ -11,7 +11,6 @@ from dpviz.data.transforms import RandomProjection, Scale
 
 # Red, green, blue.
 N_CHANNELS = 3
-DECLARED = "Declared with the set, not taken from its records."
 
 
 @immutable_value
@@ -92,7 +91,7 @@ class Dataset(Confidential):
     # One sentence about the set's purpose: a method's strength or weakness.
     note: str = ""
     # One sentence about the source of the box.
-    bounds_note: str = DECLARED
+    bounds_note: str = "Declared with the set, not taken from its records."
     bounds_from_data: bool = False
     # Present if every pixel is a record.
     image: Image | None = None

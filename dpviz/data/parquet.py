@@ -13,16 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # pyarrow ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from dpviz.core import FloatArray
-from dpviz.data.files import (
-    READ_OFF,
-    UPLOADED,
-    Columns,
-    Limits,
-    TableError,
-    TableFormat,
-    Texts,
-    quoted,
-)
+from dpviz.data.files import READ_OFF, UPLOADED, Columns, Limits, TableError, TableFormat, Texts, quoted
 from dpviz.data.parsing import column_names, finite, typed
 
 # Rows that are unpacked at a time.

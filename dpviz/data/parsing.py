@@ -100,7 +100,6 @@ CURRENCY = r"[$€£¥]"
 PRICE = rf"[+\-−]?{BLANK}(?:{CURRENCY}{BLANK}[^$€£¥]*|[^$€£¥]*?{BLANK}{CURRENCY})"
 PERCENT = rf"[^%]*[0-9.,]{BLANK}%"
 ZONE = r":[0-9.]+[+-][0-9]{2}:?[0-9]{2}$"
-INFINITE = r"[+-]?inf(?:inity)?"
 MISSING_CELLS = frozenset({"", "na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>", "n.a.", "(null)", r"\n"})
 MISSING_CELLS |= {".", "..", "...", "…", "-", "--", "---", "–", "—", "?", ":"}
 # Errors of spreadsheets.
@@ -660,7 +659,7 @@ def _column(name: str, cells: "pd.Series[Any]", stored: NDArray[np.bool_] | None
     """Remove signs that all cells have around their numbers, and find the notations that fit."""
     lower = cells.str.lower()
     missing = lower.isin(MISSING_CELLS).to_numpy(dtype=bool)
-    finite_ones = ~(missing | lower.str.fullmatch(INFINITE).to_numpy(dtype=bool))
+    finite_ones = ~(missing | lower.str.fullmatch(r"[+-]?inf(?:inity)?").to_numpy(dtype=bool))
     known = np.zeros(len(cells), dtype=np.bool_) if stored is None else stored & finite_ones
     counted = finite_ones & ~known
     numerals, notes, why_text = cells[counted], list[str](), ""

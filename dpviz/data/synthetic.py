@@ -239,8 +239,7 @@ def outliers(n: int, *, share: float, rng: np.random.Generator) -> Dataset:
     weights = np.append(np.full(3, (1 - share) / 3), share)
     labels = _draw_labels(n, weights, rng=rng_labels)
     near = OUTLIER_CENTERS[np.minimum(labels, 2)] + OUTLIER_SIGMA * rng_points.standard_normal((n, 2))
-    far = rng_far.uniform(0.0, OUTLIER_SIDE, size=(n, 2))
-    points = np.where((labels == 3)[:, None], far, near)
+    points = np.where((labels == 3)[:, None], rng_far.uniform(0.0, OUTLIER_SIDE, size=(n, 2)), near)
     note = "A few faraway records make the box wide, and noise follows the box, not the clusters."
     return _clipped(points, labels, Box.cube(0.0, OUTLIER_SIDE, 2), "Outliers", note)
 
@@ -411,8 +410,7 @@ def _ring_draws(n: int, *, rng: np.random.Generator) -> tuple[FloatArray, Labels
     """Draw angles (n,) of a full turn, one of two rings (n,), and standard Gaussian noise (n, 2)."""
     rng_angles, rng_labels, rng_noise = rng.spawn(3)
     angles = rng_angles.uniform(0.0, 2 * np.pi, size=n)
-    labels = _draw_labels(n, 2, rng=rng_labels)
-    return angles, labels, rng_noise.standard_normal((n, 2))
+    return angles, _draw_labels(n, 2, rng=rng_labels), rng_noise.standard_normal((n, 2))
 
 
 def _rotations(n: int, d: int, *, rng: np.random.Generator) -> FloatArray:

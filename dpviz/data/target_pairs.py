@@ -269,13 +269,7 @@ _PAIRS: Mapping[str, _Pair] = MappingProxyType(
             lambda m, centers, with_record, **_: worst_case(centers, m=m, with_record=with_record),
             (
                 Knob("centers", "int", 2, "Centers of the example", "k + 2 places.", 1, 6, 1, 6),
-                Knob(
-                    "with_record",
-                    "bool",
-                    True,
-                    "The one record is there",
-                    "It is on the most crowded target.",
-                ),
+                Knob("with_record", "bool", True, "The one record is there", "It is on the most crowded target."),
             ),
         ),
     }

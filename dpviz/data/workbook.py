@@ -203,9 +203,4 @@ _NUMBERS: dict[type, Callable[..., str]] = {
     timedelta: lambda length: _number(length / timedelta(days=1)),
 }
 _DATES: dict[type, Callable[..., str]] = {datetime: _written_date, date: _written_date}
-_WRITTEN: dict[type, Callable[..., str]] = {
-    **_NUMBERS,
-    **_DATES,
-    str: str.strip,
-    bool: lambda flag: str(flag).upper(),
-}
+_WRITTEN: dict[type, Callable[..., str]] = {**_NUMBERS, **_DATES, str: str.strip, bool: lambda flag: str(flag).upper()}

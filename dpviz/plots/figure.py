@@ -305,8 +305,7 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
                 yield {**style, **_xy(scene, np.array(rule))}
                 continue
         # One gap after each path.
-        gaps = np.full((len(paths), 1, 2), np.nan)
-        yield {**style, **_xy(scene, np.concatenate([paths, gaps], axis=1))}
+        yield {**style, **_xy(scene, np.concatenate([paths, np.full((len(paths), 1, 2), np.nan)], axis=1))}
 
 
 def _light(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
@@ -346,8 +345,7 @@ def _images(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spec]
             z = np.where(groups == NO_GROUP, np.nan, hues + 0.001 + 0.998 * z / 255.0).astype(np.float32)
             limits["zmax"] = n
             ends = [clear(color, k * OPACITIES["grid"]) for color in theme.clusters for k in (0, 1)]
-            steps = [[(i + 1) // 2 / n, color] for i, color in enumerate(ends)]
-            scales = [steps] * len(values)
+            scales = [[[(i + 1) // 2 / n, color] for i, color in enumerate(ends)]] * len(values)
     for (x0, y0, x1, y1), cells, scale in zip(boxes, z, scales, strict=True):
         x = scene.x.data(np.linspace(x0, x1, cells.shape[1] + 1))
         y = scene.y.data(np.linspace(y0, y1, cells.shape[0] + 1))

@@ -241,12 +241,7 @@ def small_svg(scene: Scene, size: tuple[int, int], key: str) -> str:
 
 
 def thumbnail(
-    scene: Scene,
-    frames: Sequence[int],
-    *,
-    size: tuple[int, int],
-    hidden: Collection[str] = (),
-    theme: Theme = LIGHT,
+    scene: Scene, frames: Sequence[int], *, size: tuple[int, int], hidden: Collection[str] = (), theme: Theme = LIGHT
 ) -> str:
     """Return an animated SVG of `size` pixels without words: these frames of the scene, once, one after the other.
 

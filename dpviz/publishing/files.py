@@ -32,18 +32,7 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import teaching as kmeans
 from dpviz.navigation import HOME
 from dpviz.plots import Axis, read_header
-from dpviz.plots.page import (
-    LISTS,
-    Band,
-    PageState,
-    arrays_of,
-    dense,
-    dense_script,
-    packed,
-    rounded,
-    shared,
-    two_byte,
-)
+from dpviz.plots.page import LISTS, Band, PageState, arrays_of, dense, dense_script, packed, rounded, shared, two_byte
 from dpviz.publishing.pages import DRAWINGS, Writer, WrittenPage
 from dpviz.publishing.plan import ARTICLE, COURSE, GLOSSARY, PagePlan, SitePlan, words_of_modes
 from dpviz.stories.method import SHORT

@@ -35,10 +35,7 @@ ARTICLE = "article"
 # Knob of a method's slider.
 BUDGET = "epsilon"
 # Tools with results -> the knob of their stage's ε, and the audiences.
-ACROSS_KNOBS = {
-    "compare": ("compare_at", AUDIENCES),
-    "audit": ("audit_epsilon", AUDIENCES[:1]),
-}
+ACROSS_KNOBS = {"compare": ("compare_at", AUDIENCES), "audit": ("audit_epsilon", AUDIENCES[:1])}
 
 
 class PlanError(ValueError):

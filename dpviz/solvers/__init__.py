@@ -1,16 +1,7 @@
 """Solvers that algorithms and baselines share: Lloyd and medoid steps, starts, zones, mixture landscapes."""
 
-from dpviz.solvers.capped_medoids import (
-    SOLVERS,
-    best_centers,
-    cost,
-    nearest_distance,
-    select_centers,
-    select_several,
-)
-from dpviz.solvers.geometric_median import (
-    geometric_median,
-)
+from dpviz.solvers.capped_medoids import SOLVERS, best_centers, cost, nearest_distance, select_centers, select_several
+from dpviz.solvers.geometric_median import geometric_median
 from dpviz.solvers.landscapes.basins import (
     assign_basins,
     assign_clusters,
@@ -18,21 +9,10 @@ from dpviz.solvers.landscapes.basins import (
     basins_by_lattice,
     lattice_basins,
 )
-from dpviz.solvers.landscapes.flow import (
-    flow_lines,
-)
-from dpviz.solvers.landscapes.merge import (
-    MergeTree,
-    merge_tree,
-)
-from dpviz.solvers.landscapes.mixture import (
-    Mixture,
-)
-from dpviz.solvers.landscapes.saddles import (
-    Landscape,
-    TransitionPoint,
-    landscape,
-)
+from dpviz.solvers.landscapes.flow import flow_lines
+from dpviz.solvers.landscapes.merge import MergeTree, merge_tree
+from dpviz.solvers.landscapes.mixture import Mixture
+from dpviz.solvers.landscapes.saddles import Landscape, TransitionPoint, landscape
 from dpviz.solvers.lloyd import (
     ClusterSums,
     LloydRun,
@@ -59,11 +39,7 @@ from dpviz.solvers.moments import (
     soft_moments,
     unpacked,
 )
-from dpviz.solvers.nearest import (
-    Members,
-    Partition,
-    nearest_among,
-)
+from dpviz.solvers.nearest import Members, Partition, nearest_among
 from dpviz.solvers.noisy_lloyd import (
     BOX_MIDDLE,
     EMPTY_SCALES,
@@ -74,19 +50,8 @@ from dpviz.solvers.noisy_lloyd import (
     su_iterations,
     su_split,
 )
-from dpviz.solvers.packing import (
-    dataless_centers,
-    public_start,
-    sphere_packing,
-    starts_private,
-)
-from dpviz.solvers.weighted import (
-    KMEANS_STARTS,
-    SEED_SHARE,
-    CellSeeds,
-    nonprivate_kmeans,
-    private_seeds,
-)
+from dpviz.solvers.packing import dataless_centers, public_start, sphere_packing, starts_private
+from dpviz.solvers.weighted import KMEANS_STARTS, SEED_SHARE, CellSeeds, nonprivate_kmeans, private_seeds
 from dpviz.solvers.zones import (
     ZoneDraw,
     clamped_laplace,

@@ -278,8 +278,7 @@ def cluster_sums(points: Points, labels: Labels, n_clusters: int) -> ClusterSums
         return ClusterSums(counts, np.stack(sums, axis=1))
     # The sparse product uses 32-bit indices; others would be converted first.
     entries = (np.ones(n), labels.astype(np.int32), np.arange(n + 1, dtype=np.int32))
-    membership = scipy.sparse.csc_matrix(entries, shape=(n_clusters, n))
-    return ClusterSums(counts, np.asarray(membership @ points))
+    return ClusterSums(counts, np.asarray(scipy.sparse.csc_matrix(entries, shape=(n_clusters, n)) @ points))
 
 
 def cluster_totals(values: FloatArray, labels: Labels, n_clusters: int) -> FloatArray:

@@ -96,8 +96,7 @@ class KCurves(Confidential):
     @property
     def by_silhouette(self) -> int:
         """The k of the largest silhouette; the first k when there is none."""
-        known = np.where(np.isnan(self.silhouette), -np.inf, self.silhouette)
-        return int(self.n_clusters[known.argmax()])
+        return int(self.n_clusters[np.where(np.isnan(self.silhouette), -np.inf, self.silhouette).argmax()])
 
     @property
     def by_gap(self) -> int:
@@ -182,5 +181,4 @@ def _kmeans(rows: FloatArray, k: int, *, rng: np.random.Generator) -> tuple[Labe
 
 def _knee(curve: FloatArray) -> int:
     """Return the index of the point that is farthest below the chord of a monotone convex curve."""
-    chord = np.linspace(curve[0], curve[-1], len(curve))
-    return int(np.argmax(chord - curve))
+    return int(np.argmax(np.linspace(curve[0], curve[-1], len(curve)) - curve))

@@ -90,8 +90,7 @@ def upper(d: int) -> tuple[Labels, Labels]:
 def features(signed: Points) -> FloatArray:
     """Return phi (n, F) of records (n, D)."""
     first, second = upper(signed.shape[1])
-    ones = np.ones((len(signed), 1))
-    return np.concatenate([ones, signed, signed[:, first] * signed[:, second]], axis=1)
+    return np.concatenate([np.ones((len(signed), 1)), signed, signed[:, first] * signed[:, second]], axis=1)
 
 
 def score_slopes(mixture: Mixture) -> FloatArray:

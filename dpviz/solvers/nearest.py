@@ -26,13 +26,7 @@ from dpviz.core import (
     squared_norms,
 )
 from dpviz.core.arrays import array_cache
-from dpviz.solvers.lloyd import (
-    ClusterSums,
-    assign,
-    cluster_sums,
-    cluster_totals,
-    nearness,
-)
+from dpviz.solvers.lloyd import ClusterSums, assign, cluster_sums, cluster_totals, nearness
 
 # Blocks, and cells within a block, along each axis, by the number of axes. Powers of two place a record exactly.
 SIDES = {1: (64, 64), 2: (16, 4), 3: (4, 4)}

@@ -231,13 +231,7 @@ def placed_in_zone(mean: Centers, controller: Centers, draw: ZoneDraw) -> ZoneSa
 
 
 def spread_in_zone(
-    mean: Centers,
-    controller: Centers,
-    lam: ArrayLike,
-    epsilon: ArrayLike,
-    n_draws: int,
-    *,
-    rng: np.random.Generator,
+    mean: Centers, controller: Centers, lam: ArrayLike, epsilon: ArrayLike, n_draws: int, *, rng: np.random.Generator
 ) -> FloatArray:
     """Draw several points per zone like `sample_in_zone`, with one integration for each zone.
 

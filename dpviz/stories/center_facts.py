@@ -269,8 +269,7 @@ def risk(proved: Claim | None) -> tuple[Fact, ...]:
     """Return the guarantee's limits, in addition to the odds next to the slider. Public."""
     if proved is None or proved.adjacency is Adjacency.REPLACE:
         return ()
-    double = under_replace(proved)
-    one, two = proved.odds(), double.odds()
+    one, two = proved.odds(), under_replace(proved).odds()
     why = (
         f"{limit(one)}: could someone tell whether you took part? {limit(two)}: could someone who knows you took part "
         "tell which of two records was yours? The second is easier."
@@ -284,5 +283,4 @@ def recolored(centers: Centers, nonprivate_labels: Labels, shape: tuple[int, int
     The centers (k, 3) are colors from 0 to 255. A color that noise moved out of this range is clipped. Curator only,
     because each pixel's cluster is exact.
     """
-    colors = np.clip(np.rint(centers), 0, 255).astype(np.uint8)
-    return colors[nonprivate_labels].reshape(shape)
+    return np.clip(np.rint(centers), 0, 255).astype(np.uint8)[nonprivate_labels].reshape(shape)

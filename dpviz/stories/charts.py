@@ -17,13 +17,7 @@ from dpviz.stories.stage import Stops
 # Width of a bar, as a share of a column's width.
 BAR = 0.72
 # Opacity. Any other purpose has FULL.
-FILLS = {
-    "Counts": 0.4,
-    "Final counts (claimed)": 0.4,
-    "Number of records": 0.2,
-    "Interval size": 0.0,
-    "Averages": 0.62,
-}
+FILLS = {"Counts": 0.4, "Final counts (claimed)": 0.4, "Number of records": 0.2, "Interval size": 0.0, "Averages": 0.62}
 FULL = 0.85
 OPENING = "Bar 0 pays for the noisy number of records."
 AT_ONCE = "All of it is spent at once."
@@ -41,8 +35,7 @@ class CostLine(Confidential):
 
 def cost_chart(line: CostLine, lloyds: FloatArray, n_records: int, stops: Stops) -> Scene:
     """Draw cost by iteration, next to Lloyd's costs `lloyds` (t,). Curator only, because costs are exact."""
-    longest = max(len(line.iteration), len(lloyds))
-    curves = np.full((1, 2, longest, 2), np.nan)
+    curves = np.full((1, 2, max(len(line.iteration), len(lloyds)), 2), np.nan)
     pairs = ((line.iteration, line.nonprivate_cost), (np.arange(len(lloyds)), lloyds))
     for row, (at, values) in zip(curves[0], pairs, strict=True):
         row[: len(values), 0] = at

@@ -125,8 +125,7 @@ class SumNoise:
 
         `means` (noisy counts, noisy sums, fallback) are the mechanism's own; it treats clusters one by one.
         """
-        repeated = np.tile(fallback, (n, 1))
-        return means(*self.added(counts, sums, n), repeated).reshape(n, *sums.shape)
+        return means(*self.added(counts, sums, n), np.tile(fallback, (n, 1))).reshape(n, *sums.shape)
 
     def true_means(self, counts: Counts, centers: Centers, origins: FloatArray | float, n: int) -> FloatArray:
         """Return n draws (n, k, d) of the true averages, if noisy `counts` (k,) and `centers` (k, d) were released.

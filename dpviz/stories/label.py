@@ -19,10 +19,7 @@ from dpviz.stories.view import Words
 NEIGHBORS = {Adjacency.ADD_REMOVE: "one record added or removed", Adjacency.REPLACE: "one record replaced"}
 
 # An attacker's question that such neighbors limit.
-QUESTIONS = {
-    Adjacency.ADD_REMOVE: "Did somebody take part?",
-    Adjacency.REPLACE: "Which of two records was somebody's?",
-}
+QUESTIONS = {Adjacency.ADD_REMOVE: "Did somebody take part?", Adjacency.REPLACE: "Which of two records was somebody's?"}
 
 # Object of a claim: without and with a difference between the run's procedure and the source's.
 ORIGINAL, THIS_RUN = ("", " in the paper"), ("", " for what you see")

@@ -194,8 +194,7 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float) -> Scene:
     It follows the frames of the runs' own picture: a rule marks the figure of the run that is shown.
     """
     places = dots(values)
-    stops = thresholds(values)
-    ends = [*stops, *places, threshold, *([] if figure.mark is None else [figure.mark])]
+    ends = [*thresholds(values), *places, threshold, *([] if figure.mark is None else [figure.mark])]
     low, high = min(ends), max(ends)
     pad = 0.03 * max(high - low, 1e-9)
     low, high = low - pad, high + pad
@@ -216,10 +215,7 @@ def dot_chart(values: FloatArray, figure: Figure, threshold: float) -> Scene:
             size=16.0,
             names=tuple(figure.words(float(at)) for at in places[mask]),
         )
-        for name, mask, symbol in (
-            ("Beyond", beyond, "circle"),
-            ("Not beyond", ~beyond, "ring"),
-        )
+        for name, mask, symbol in (("Beyond", beyond, "circle"), ("Not beyond", ~beyond, "ring"))
     )
     rule = _rule("Threshold", threshold, top, UNRELEASED, rows, 2.5)
     mark = [] if figure.mark is None else [_rule(figure.mark_name, figure.mark, top, SECRET, rows, dash=True)]

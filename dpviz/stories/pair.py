@@ -48,8 +48,7 @@ def lasting(scene: Scene, frames: Frames) -> Scene:
 
 def with_trail(scene: Scene, run: Any, view: View, centers: FloatArray) -> Scene:
     """Add the line that joins each center's places at other budgets (E, k, d), box units; visible with the release."""
-    projection = project(view, run.words, run.unit)
-    xy = np.swapaxes(projection(centers), 0, 1)[None]  # (1, k, E, 2)
+    xy = np.swapaxes(project(view, run.words, run.unit)(centers), 0, 1)[None]  # (1, k, E, 2)
     last = len(scene.frames) - 1
     trail = Layer.from_arrays(TRAIL, Kind.LINES, RELEASED, xy, rows_at(last + 1, {last: 0}), size=2.0, isolate=True)
     return replace(scene, layers=(*scene.layers, trail))

@@ -85,8 +85,7 @@ class Stage:
     ) -> Layer:
         """Make lines from `tails` to `heads`, both (R, m, d), box units: noise, from exact to noisy places."""
         arrays = {"ends": np.concatenate([self.projection(tails), self.projection(heads)], axis=-1)}
-        options = {"size": 2.5, "glides": "index", **style}
-        return self.layer(name, Kind.SEGMENTS, ink, rows, arrays, **options)
+        return self.layer(name, Kind.SEGMENTS, ink, rows, arrays, **{"size": 2.5, "glides": "index", **style})
 
 
 @immutable

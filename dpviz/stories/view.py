@@ -26,7 +26,6 @@ from dpviz.data.geography import LocalMap
 from dpviz.data.transforms import Scale
 from dpviz.plots import Axis, Kind, Scene
 
-CURATORS_PLANE = "Principal directions are computed from the records: curator only. Two features have a public view."
 HEIGHT = "Height has no meaning: records are spread out so that they can be seen."
 # Free room around the box, as a share of it.
 MARGIN = 0.04
@@ -175,13 +174,7 @@ def project(view: View, words: Words, unit: Points) -> Projection:
     matrix[columns, range(len(columns))] = 1.0
     view_range, shown, units = (-MARGIN, 1.0 + MARGIN), words.ends, words.own_units
     axes = [
-        Axis(
-            words.feature_names[i],
-            units[i],
-            view_range,
-            (float(shown.low[i]), float(shown.high[i])),
-            ends=(0.0, 1.0),
-        )
+        Axis(words.feature_names[i], units[i], view_range, (float(shown.low[i]), float(shown.high[i])), ends=(0.0, 1.0))
         for i in columns
     ]
     # A single feature is drawn along a strip, whose height has no meaning.
@@ -444,7 +437,7 @@ def describe_region(
 def plane_caption(plane: Projection, two: str, more: str, one: str = HEIGHT) -> str:
     """Return the caption from public facts only: for two features, two out of `more` features, or `one` feature."""
     if plane.nonprivate:
-        return CURATORS_PLANE
+        return "Principal directions are computed from the records: curator only. Two features have a public view."
     if plane.d == 1:
         return f"One feature. {one}"
     return two if plane.d == 2 else f"Two of {plane.d} features. {more}"

@@ -404,8 +404,7 @@ def improved(floor: float, cost: float, points: Points, centers: Centers) -> flo
         return floor
     from sklearn.cluster import KMeans
 
-    kmeans = KMeans(len(centers), init=centers, n_init=1).fit(points)
-    return min(cost, float(kmeans.inertia_))
+    return min(cost, float(KMeans(len(centers), init=centers, n_init=1).fit(points).inertia_))
 
 
 def referenced(rows: Mapping[Key, Sequence[Row]], known: Iterable[Row] = ()) -> dict[Key, list[Row]]:

@@ -13,11 +13,7 @@ from dpviz.ui.server.served import served
 from dpviz.ui.state import Number, read_message
 
 DEPLOYMENTS: tuple[tuple[float, str, str], ...] = (
-    (
-        2.64,
-        "Google mobility",
-        "Google Community Mobility Reports: ε = 2.64 for each person and day, central model.",
-    ),
+    (2.64, "Google mobility", "Google Community Mobility Reports: ε = 2.64 for each person and day, central model."),
     (4.0, "Apple emoji", "Apple emoji suggestions: ε = 4 for each person and day, local model."),
     (8.0, "Apple lookup hints", "Apple lookup hints: ε = 8 for each person and day, local model."),
     (
@@ -40,18 +36,11 @@ class _Memory:
 _ARRIVAL = served("arrival", styles=("address",))
 _EPSILON = served("epsilon", styles=("streamlit", "slider"))
 SYMBOLS = "ερ"
-DEPLOYED = "Real deployments, by their ε. They are not comparable one to one."
 LEFT, RIGHT = "noisy, private", "accurate"
 
 
 def epsilon_slider(
-    *,
-    key: str,
-    value: float,
-    label: str,
-    values: Sequence[float],
-    help: str = "",
-    note: Sequence[str] = (),
+    *, key: str, value: float, label: str, values: Sequence[float], help: str = "", note: Sequence[str] = ()
 ) -> float:
     """Draw the slider and return the chosen value, always one of `values`.
 
@@ -268,11 +257,7 @@ def _tied(knob: Knob) -> dict[str, Any]:
     return {"key": key, "help": knob.help, "on_change": remember}
 
 
-def log_slider(
-    knob: Knob,
-    *,
-    note: Callable[[float], str],
-) -> float:
+def log_slider(knob: Knob, *, note: Callable[[float], str]) -> float:
     """Draw the privacy slider of a logarithmic knob; `note` puts the meaning of a value into words."""
     if hiding.hides(knob.name):
         return float(state.value(knob))
@@ -297,7 +282,7 @@ def stage_slider(
     marks: Sequence[tuple[float, str, str]] = (),
     left: str = LEFT,
     right: str = RIGHT,
-    hint: str = DEPLOYED,
+    hint: str = "Real deployments, by their ε. They are not comparable one to one.",
 ) -> float:
     """Return the value of the privacy slider on the stage; the stage draws it from `drawn_slider`.
 

@@ -144,8 +144,7 @@ def get_ledger(source: Source) -> ReleaseLedger:
 
 def add_entry(source: Source, entry: ReleaseEntry) -> None:
     """Add one release of these people."""
-    origin = _Origin.of(source)
-    _session().add(entry, origin)
+    _session().add(entry, _Origin.of(source))
 
 
 def _settings(source: Source, request: RunRequest) -> tuple[Hashable, ...]:

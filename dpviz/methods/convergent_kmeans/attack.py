@@ -181,8 +181,7 @@ def exact_scene(knowledge: ExactKnowledge, unit: Points, words: Words, view: Vie
     stage = Stage(project(view, words, unit), Clock(1, ("stop",)))
     every, after, at_end = stage.clock.always(), {1: 0, 2: 0}, {2: 0}
     own, exact, guess = knowledge.nonprivate_known_centers, knowledge.nonprivate_centers, knowledge.guess[None, None]
-    distances = np.linalg.norm(exact - own, axis=1)
-    tail = own[[int(distances.argmax())]]
+    tail = own[[int(np.linalg.norm(exact - own, axis=1).argmax())]]
     layers = (
         *_ground(stage, unit, words, record),
         stage.marks("center without the record", SECRET, every, own[None], symbol="ring", size=11.0, isolate=False),
@@ -304,10 +303,9 @@ def _drawn_rows(n: int, record: int) -> Labels:
 
 def _ground(stage: Stage, unit: Points, words: Words, record: int) -> tuple[Layer, ...]:
     rows = _drawn_rows(len(unit), record)
-    group = np.full((1, len(rows)), ground.NO_GROUP, dtype=np.uint8)
     known = ground.drawn_records(
         unit[rows],
-        group,
+        np.full((1, len(rows)), ground.NO_GROUP, dtype=np.uint8),
         stage.clock.always(),
         stage,
         name="records that the attacker has",

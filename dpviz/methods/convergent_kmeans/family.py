@@ -79,10 +79,7 @@ LLOYD_PHASES = {
     "mean": "The true average of each cluster stays secret.",
     "noise": "Noise moves the mean, and the noisy mean is released.",
 }
-EXACT_PHASES = {
-    "assign": LLOYD_PHASES["assign"],
-    "mean": "Every center moves to the true average of its cluster.",
-}
+EXACT_PHASES = {"assign": LLOYD_PHASES["assign"], "mean": "Every center moves to the true average of its cluster."}
 
 
 class LloydFamilyRun(FamilyRun[LloydFamilyRelease, LloydStep]):

@@ -12,19 +12,7 @@ from dpviz.baselines.eugkm import GridRelease
 from dpviz.core import ByteArray, Centers, Confidential, Counts, FloatArray, immutable
 from dpviz.methods.convergent_kmeans.algorithm import ZonesRelease
 from dpviz.methods.convergent_kmeans.algorithm.step import ZoneStep
-from dpviz.plots import (
-    LAW,
-    PUBLIC,
-    REFUSED,
-    RELEASED,
-    SECRET,
-    SECRET_NOISE,
-    Audience,
-    Ink,
-    Kind,
-    Layer,
-    Role,
-)
+from dpviz.plots import LAW, PUBLIC, REFUSED, RELEASED, SECRET, SECRET_NOISE, Audience, Ink, Kind, Layer, Role
 from dpviz.solvers import BOX_MIDDLE, clamped_laplace, spread_in_zone, zone_density
 from dpviz.stories import ground_layers as ground
 from dpviz.stories.stage import Stage, stack
@@ -34,7 +22,6 @@ from dpviz.stories.view import Projection
 HEAT_CELLS = 20
 # Numbers of draws that are shown if a density cannot be.
 MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4
-CLAMPED = "clamped noise"
 # In box units. A center this close to a wall was clipped and has left its ray.
 CORNER = 1e-9
 # Largest number of walls that can still be distinguished.
@@ -99,7 +86,6 @@ def zone_layers(
         draws = stage.marks("possible draw", law, frames, places, size=2.5, isolate=False)
     # The rejected alternative is noise of a mean's scale, d / (count epsilon).
     scale = d / (np.maximum(means.counts, 1.0) * epsilon) if epsilon > 0 else np.ones_like(means.counts)
-    clamped = clamped_laplace(mean, radius.ravel(), scale.ravel(), n_draws, rng=rng).reshape(shape)
     return [
         stage.layer(
             "convergent zone",
@@ -112,10 +98,10 @@ def zone_layers(
         ),
         draws,
         stage.marks(
-            CLAMPED,
+            "clamped noise",
             law if public_start else SECRET_NOISE,
             frames,
-            clamped,
+            clamped_laplace(mean, radius.ravel(), scale.ravel(), n_draws, rng=rng).reshape(shape),
             symbol="plus",
             size=4.0,
             isolate=False,
@@ -175,13 +161,12 @@ def ray_layer(final: Centers, stage: Stage) -> Layer:
     largest = final.max(axis=1)
     unclipped = (largest > CORNER) & (largest < 1.0 - CORNER) & (final > CORNER).all(axis=1)
     ends = np.where(unclipped[:, None], final / np.where(largest > 0, largest, 1.0)[:, None], np.nan)
-    corner = np.zeros_like(final)
     return stage.layer(
         "ray through the true sum",
         Kind.SEGMENTS,
         REFUSED,
         {stage.clock.release: 0},
-        np.concatenate([stage.projection(corner), stage.projection(ends)], axis=1)[None],
+        np.concatenate([stage.projection(np.zeros_like(final)), stage.projection(ends)], axis=1)[None],
         size=1.5,
     )
 
@@ -270,5 +255,4 @@ def _wall_layer(low: FloatArray, high: FloatArray, stage: Stage) -> list[Layer]:
     if len(walls) > MOST_WALLS:
         return []
     rows = {0: 0, stage.clock.frame(0, "exact"): 0}
-    arrays = {"ends": walls[None]}
-    return [stage.layer("cell", Kind.SEGMENTS, PUBLIC, rows, arrays, size=0.5, isolate=False)]
+    return [stage.layer("cell", Kind.SEGMENTS, PUBLIC, rows, {"ends": walls[None]}, size=0.5, isolate=False)]

@@ -53,13 +53,7 @@ MODE = Knob(
         *((name, METHODS[name]) for name in FAMILY),
     ),
 )
-TAB = under(
-    "tab",
-    ("runs", "Many runs"),
-    ("play", "Play over ε"),
-    ("attack", "The attack"),
-    two_worlds.CHOICE,
-)
+TAB = under("tab", ("runs", "Many runs"), ("play", "Play over ε"), ("attack", "The attack"), two_worlds.CHOICE)
 
 # 0 means the method's own rule: method -> (parameter, label, help, upper bound)
 RULES: dict[str, tuple[str, str, str, int]] = {
@@ -98,7 +92,6 @@ ATTACKED = Knob(
     choices=(("exact", "Exact"), ("noisy", "Noisy (repaired)"), ("published", "As published")),
 )
 TITLES = {"noisy": "Noisy counts and sums, run after run", "published": "Lu & Shen's release, run after run"}
-NO_ATTACK = "The attack is shown on an exact record, which only the curator sees."
 
 
 def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
@@ -253,10 +246,7 @@ class ConvergentKMeansPage(MethodPage):
         trails = along(self.repaired), along(lambda each: self.published(each, each))
 
         def side_by_side(each: float) -> tuple[RunRequest, RunRequest]:
-            return (
-                replace(self.repaired(each), trail=trails[0]),
-                replace(self.published(each, each), trail=trails[1]),
-            )
+            return (replace(self.repaired(each), trail=trails[0]), replace(self.published(each, each), trail=trails[1]))
 
         screen = Screen(self.frame, Slider(self.budget, side_by_side), self.noise, self.view, self.link(epsilon))
         source = self.frame.source
@@ -292,7 +282,7 @@ class ConvergentKMeansPage(MethodPage):
         """
         frame = self.frame
         if frame.public:
-            st.info(NO_ATTACK)
+            st.info("The attack is shown on an exact record, which only the curator sees.")
             return
         n = frame.source.dataset.n
         if n < 2:

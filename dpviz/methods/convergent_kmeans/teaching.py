@@ -117,12 +117,7 @@ CHAPTER = RunChapter(
     ROUNDS,
     records,
     lambda rounds: {"epsilon": EPSILON, "n_iterations": int(rounds), "start_seed": START_SEED},
-    {
-        "person": "A person",
-        "true average": "True average",
-        "noise": "Noise",
-        "released center": "Published center",
-    },
+    {"person": "A person", "true average": "True average", "noise": "Noise", "released center": "Published center"},
     112,
     "Every look at the data costs ε, and the costs add up. If more rounds share the same ε, each round has more noise.",
     str(MANY),
@@ -142,8 +137,7 @@ CHAPTER = RunChapter(
 def digits() -> Answer:
     """Measure how many digits of a record the attacker gets right in published mode: the median of the runs."""
     data = records()
-    question = AttackQuestion((), RECORD, PUBLISHED)
-    guesses = attack_runs(data.points, data.box, question, 0, 0, N_ATTACKS)
+    guesses = attack_runs(data.points, data.box, AttackQuestion((), RECORD, PUBLISHED), 0, 0, N_ATTACKS)
     error = float(np.median(guesses.nonprivate_errors))
     right = -math.log10(max(error, np.finfo(float).eps))
     return Answer(right, {"measured": f"{math.floor(right)}", "runs": str(N_ATTACKS)})

@@ -291,13 +291,12 @@ def k_chart(k_shown: int, classes: Labels | None, many: ManyCuts) -> Scene:
     known = [] if classes is None or not len(classes) else [len(np.unique(classes))]
     every = [*ks, k_shown, *known]
     top = float(counts.max())
-    rect = np.stack([ks - 0.38, np.zeros(len(ks)), ks + 0.38, counts], axis=1)[None].astype(np.float64)
     layers = [
         Layer.from_arrays(
             "Runs",
             Kind.BARS,
             SECRET_NOISE,
-            rect,
+            np.stack([ks - 0.38, np.zeros(len(ks)), ks + 0.38, counts], axis=1)[None].astype(np.float64),
             fill=0.5,
             names=tuple(f"{n} runs find {k}" for k, n in zip(ks, counts, strict=True)),
         )
@@ -381,5 +380,4 @@ def compared(
     """Compare a clustering with k-means, as a task of the background process."""
     known = None if classes is None else np.frombuffer(classes, dtype=np.int32).astype(np.intp)
     cells = np.frombuffer(labels, dtype=np.int32).astype(np.intp)
-    released = np.frombuffer(centers, dtype=np.float64).reshape(-1, box.d)
-    return comparison(points, box, cells, released, known)
+    return comparison(points, box, cells, np.frombuffer(centers, dtype=np.float64).reshape(-1, box.d), known)

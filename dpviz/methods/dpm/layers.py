@@ -226,8 +226,7 @@ def _sides(cells: Cells, plane: Plane, frame_rows: BoolArray) -> FloatArray:
     inside = np.clip(cells.positions, cells.low[rows, axes], cells.high[rows, axes])
     below[rows, axes] = above[rows, axes] = inside
     middles = np.stack([plane.middles(cells.low, below), plane.middles(above, cells.high)], axis=1)  # (m, 2, 2)
-    lines = np.where(frame_rows[:, :, None, None], middles, np.nan)
-    return lines.reshape(len(frame_rows), -1, 2)
+    return np.where(frame_rows[:, :, None, None], middles, np.nan).reshape(len(frame_rows), -1, 2)
 
 
 def _release_layers(

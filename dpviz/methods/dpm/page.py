@@ -31,17 +31,10 @@ HEAT_HEIGHT = 430
 K_HEIGHT = 260
 # Runs of one job.
 BATCH = 10
-CUT_AXIS = "The feature that was cut"
 PUBLIC_QUALITY = "Quality is measured on the exact records. Only the curator sees it."
 _LOOKED = "dpviz:dpm-looked"
 
-TAB = under(
-    "tab",
-    ("inside", "Inside a cut"),
-    ("many", "Many runs"),
-    ("quality", "Against k-means"),
-    two_worlds.CHOICE,
-)
+TAB = under("tab", ("inside", "Inside a cut"), ("many", "Many runs"), ("quality", "Against k-means"), two_worlds.CHOICE)
 
 HELP = {
     "t": "Centreness where the outer part ends, above 2q. Higher: off-center cuts lose less.",
@@ -181,7 +174,7 @@ class DPMPage(MethodPage):
         with right:
             # Names that stay when ε moves: a list answers by name, and a missing name is not an answer.
             node = controls.picked(NODE, ["All records", *(f"Subset {i}" for i in range(1, len(run.cells.axes)))])
-            names = (CUT_AXIS, *run.words.feature_names)
+            names = ("The feature that was cut", *run.words.feature_names)
             feature = controls.picked(ALONG, names) if run.words.box.d > 1 else 0
             # This fragment has moved the subset, and the picture must follow.
             if st.session_state.get(_LOOKED) != looked_into():

@@ -24,16 +24,7 @@ from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import (
-    Fact,
-    Sentence,
-    chance_limit,
-    cluster_names,
-    counted,
-    number,
-    places_words,
-    times,
-)
+from dpviz.stories.panel import Fact, Sentence, chance_limit, cluster_names, counted, number, places_words, times
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.spending import SpendingRow
 from dpviz.stories.view import Plane, View

@@ -54,8 +54,7 @@ def count_clusters(epsilon: float) -> Answer:
     middle = counts[len(counts) // 2]
     least, most = counts[0], counts[-1]
     span = f"always {least}" if least == most else f"{least} to {most}"
-    words = {"measured": str(middle), "range": span, "runs": str(N_RUNS)}
-    return Answer(float(middle), words)
+    return Answer(float(middle), {"measured": str(middle), "range": span, "runs": str(N_RUNS)})
 
 
 CLUSTERS = ranges("1 or 2", "3 or 4", "5", "6 or more", at=(2.5, 4.5, 5.5))

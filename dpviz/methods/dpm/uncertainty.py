@@ -149,8 +149,7 @@ class Cuts:
     def lines(self, cells: Cells, plane: Plane) -> FloatArray:
         """Return the cuts as lines (draws, m, 4) across their cells."""
         low, high = (np.tile(ends[self.nodes], (len(self.axes), 1)) for ends in (cells.low, cells.high))
-        lines = plane.cuts(low, high, self.axes.ravel(), self.positions.ravel())
-        return lines.reshape(*self.axes.shape, 4)
+        return plane.cuts(low, high, self.axes.ravel(), self.positions.ravel()).reshape(*self.axes.shape, 4)
 
     def shades(self, subsets: Subsets, last: CentersStep, unit: Points) -> Shades:
         """Return gray shades of records (n, d): darker, the more draws separate them from their leaf's exact mean."""
@@ -176,12 +175,7 @@ def redrawn(split: SplitTrace, uniform: FloatArray) -> tuple[IntArray, FloatArra
 
 @compiled
 def _together(
-    unit: Points,
-    leaves: IntArray,
-    exact: FloatArray,
-    below: BoolArray,
-    axes: IntArray,
-    positions: FloatArray,
+    unit: Points, leaves: IntArray, exact: FloatArray, below: BoolArray, axes: IntArray, positions: FloatArray
 ) -> IntArray:
     """Count for each record how many draws of the cuts leave it on the side of its leaf's exact mean."""
     n, m = axes.shape

@@ -89,7 +89,6 @@ TERMS = (
     ("Level", "Everything denser than a level. Islands appear at peaks and meet at passes, and nowhere else."),
     ("Free", "All of this is computed from the released mixture. Moving the cut or labeling new points costs no ε."),
 )
-HINT = "Click a chain between peaks, or a pass, to see its search."
 
 
 @immutable_value
@@ -368,11 +367,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         return Contents(
             what,
             (box_words(self.words), "ε, δ and every other knob", *size),
-            (
-                "Records, and who is in which basin",
-                "Agreement with known classes",
-                "Runs other than the released one",
-            ),
+            ("Records, and who is in which basin", "Agreement with known classes", "Runs other than the released one"),
         )
 
     def spending(self) -> tuple[SpendingRow, ...]:
@@ -437,7 +432,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             f"{counted(len(self.component_numbers), 'component')}, with {counted(self.tree.n_leaves, 'peak')} "
             f"at {places_words(peaks)}, and {what[self.look.moves]}.",
             caption=caption,
-            hint="" if plane.nonprivate else HINT,
+            hint="" if plane.nonprivate else "Click a chain between peaks, or a pass, to see its search.",
             x=plane.x,
             y=plane.y,
             axes_public=not plane.nonprivate,
@@ -496,8 +491,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         total = weights.sum(axis=1, keepdims=True)
         means = weights @ release.centers / np.where(total > 0, total, 1.0)
         peaks = self.words.box.from_unit(unsigned(self.tree.landscape.minima))
-        firsts = np.unique(clusters, return_index=True)[1]
-        return np.where(total > 0, means, peaks[firsts]), sizes
+        return np.where(total > 0, means, peaks[np.unique(clusters, return_index=True)[1]]), sizes
 
     def outcome(self) -> Outcome:
         """Return this run's part in a picture of many: its peaks, and their agreement with the known classes."""

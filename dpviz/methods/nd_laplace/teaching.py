@@ -15,16 +15,7 @@ from dpviz.methods.nd_laplace.algorithm import Params, fit
 from dpviz.methods.nd_laplace.run import PointsLook
 from dpviz.stories.method import Cloud, Worlds
 from dpviz.stories.panel import attacker, number
-from dpviz.stories.teaching import (
-    Answer,
-    Formula,
-    Known,
-    Question,
-    Reading,
-    RunChapter,
-    ranges,
-    tex,
-)
+from dpviz.stories.teaching import Answer, Formula, Known, Question, Reading, RunChapter, ranges, tex
 
 # Reading: misreadings, papers, formulas with the numbers of a run.
 

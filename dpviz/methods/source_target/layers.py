@@ -263,12 +263,7 @@ def choice_layers(
 
 
 def _layer(
-    name: str,
-    kind: Kind,
-    ink: Ink,
-    frames: tuple[int, ...],
-    arrays: FloatArray | Mapping[str, AnyArray],
-    **style: Any,
+    name: str, kind: Kind, ink: Ink, frames: tuple[int, ...], arrays: FloatArray | Mapping[str, AnyArray], **style: Any
 ) -> Layer:
     """Return a layer that is drawn in some frames, and fades with no cluster."""
     return Layer.from_arrays(name, kind, ink, arrays, rows_at(CLOCK.n_frames, dict.fromkeys(frames, 0)), **style)

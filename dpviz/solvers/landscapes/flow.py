@@ -21,15 +21,7 @@ import numpy as np
 
 from dpviz.core import BoolArray, FloatArray, Labels, Points, algebra, frozen, immutable, writable
 from dpviz.solvers.landscapes.mixture import Local, Mixture
-from dpviz.solvers.landscapes.walks import (
-    CLOSE,
-    FLAT,
-    Traps,
-    axes_at,
-    distinct_at,
-    flow_down,
-    flow_lines_from,
-)
+from dpviz.solvers.landscapes.walks import CLOSE, FLAT, Traps, axes_at, distinct_at, flow_down, flow_lines_from
 
 # Maximum number of steps. Our choice.
 FLOW_STEPS = 400

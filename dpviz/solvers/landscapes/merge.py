@@ -72,10 +72,7 @@ def merge_tree(mixture: Mixture) -> MergeTree:
         rows.append((float(first), float(second), max(height, 0.0), float(parts.subset_size(i))))
         passes.append(row)
     return MergeTree(
-        land,
-        np.array(rows, dtype=np.float64).reshape(-1, 4),
-        np.array(passes, dtype=np.intp),
-        top - land.log_densities,
+        land, np.array(rows, dtype=np.float64).reshape(-1, 4), np.array(passes, dtype=np.intp), top - land.log_densities
     )
 
 

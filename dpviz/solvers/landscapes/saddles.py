@@ -170,7 +170,6 @@ def landscape(mixture: Mixture) -> Landscape:
         for c in np.argsort(-candidates.log_densities, kind="stable")
         if candidates.outcomes[c] == TRANSITION
     )
-    string_names = names[: len(strings.pairs) * rounds].reshape(len(strings.pairs), rounds)
     return Landscape(
         minima=minima,
         log_densities=mixture.log_density(minima),
@@ -178,7 +177,7 @@ def landscape(mixture: Mixture) -> Landscape:
         component_minima=component_minima,
         candidates=candidates,
         strings=strings,
-        string_candidates=string_names,
+        string_candidates=names[: len(strings.pairs) * rounds].reshape(len(strings.pairs), rounds),
     )
 
 

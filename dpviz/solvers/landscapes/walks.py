@@ -349,13 +349,7 @@ def _trapped(axes: Axes, place: FloatArray, log_density: float, traps: Traps) ->
 
 @compiled
 def flow_down(
-    axes: Axes,
-    components: FloatArray,
-    starts: Points,
-    traps: Traps,
-    cells: Labels,
-    own: Labels,
-    most: int,
+    axes: Axes, components: FloatArray, starts: Points, traps: Traps, cells: Labels, own: Labels, most: int
 ) -> tuple[Points, Labels, BoolArray]:
     """Follow the flow as `flow.flow` does, from `starts` (n, D) one after the other, in at most `most` steps each.
 

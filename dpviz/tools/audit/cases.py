@@ -360,5 +360,4 @@ def _case(method: str, mode_key: str, choices: Choices, params: Any, pair: Pair 
 def _usual_pair(key: str) -> Pair:
     """Return the usual neighbors for the claim of a case. Only cases that are audited are run: some take a second."""
     case, usual = cases()[key], pairs_in(UNIT, Adjacency.ADD_REMOVE)[0]
-    adjacency = _claim_on(case.method, usual.points, usual.box, case.params).adjacency
-    return pairs_in(UNIT, adjacency)[0]
+    return pairs_in(UNIT, _claim_on(case.method, usual.points, usual.box, case.params).adjacency)[0]

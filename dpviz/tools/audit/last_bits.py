@@ -99,8 +99,7 @@ def last_bit(numbers: FloatArray) -> FloatArray:
     """Return the exponent of the lowest bit that is set in each double; SMALLEST for 0."""
     mantissa, exponent = np.frexp(numbers)
     whole = np.abs(np.ldexp(mantissa, MANTISSA)).astype(np.int64)
-    lowest = np.where(whole == 0, 1, whole & -whole)
-    bits = np.log2(lowest.astype(np.float64)) + exponent - MANTISSA
+    bits = np.log2(np.where(whole == 0, 1, whole & -whole).astype(np.float64)) + exponent - MANTISSA
     return np.where(whole == 0, SMALLEST, bits)
 
 

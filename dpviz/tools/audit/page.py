@@ -56,7 +56,6 @@ from dpviz.ui.runs import ChartScreen, address, keep
 from dpviz.ui.server.served import served
 
 TITLE = "Audit"
-NO_FILE = "The audit runs on two worlds of its own: it does not use your file's records."
 METHOD = Knob(
     "audited",
     "choice",
@@ -174,10 +173,7 @@ def draw_audit() -> None:
             if target is not None:
                 st.markdown(f"[{state.plain(pairs[0].title)} in this mode]({target})")
     with page.more_pictures:
-        tabs = {
-            "table": table,
-            reading.CHOICE[0]: lambda: explain(page, question, pairs[0] if pairs else None),
-        }
+        tabs = {"table": table, reading.CHOICE[0]: lambda: explain(page, question, pairs[0] if pairs else None)}
         controls.fill(TAB, tabs)
     frame.show_problems(page.problems)
 
@@ -354,7 +350,7 @@ def say_runs(page: PageFrame, audited: Audited) -> None:
     """State which runs the counts come from. If a file in the header was not audited, state that also."""
     st.caption(pictures.HALVES)
     if page.source.uploaded and not audited.is_own:
-        st.caption(NO_FILE)
+        st.caption("The audit runs on two worlds of its own: it does not use your file's records.")
 
 
 @immutable

@@ -69,7 +69,6 @@ UNPROTECTED = (
     "The box, ε and all other settings are public inputs. So is k, unless “Centers” says that a private curve gave it.",
 )
 NOTHING_YET = ReleaseLedger()
-NOTHING_RELEASED = "Nothing, according to this browser tab and the settings loaded into it."
 NO_TABLE = "None yet. The Release step of a method's page makes it, once, with secret noise."
 ANY_ROWS = "Not specified. All odds here are for one row: a person with more rows is protected less."
 ONE_ROW = "Yes, according to the person who provided the file: all odds here are for one person."
@@ -336,7 +335,7 @@ def answers(facts: PublicFacts, planned: Promise | None) -> Named:
 def _total(ledger: ReleaseLedger) -> str:
     """Report the total spending of all releases."""
     if not ledger.entries:
-        return NOTHING_RELEASED
+        return "Nothing, according to this browser tab and the settings loaded into it."
     total, best = ledger.total_basic(), ledger.total_best()
     words = f"{counted(len(ledger.entries), 'release')}, together {_spent(ledger)}."
     if best.epsilon < total.epsilon and not total.uncounted:
@@ -436,10 +435,9 @@ def _recommendation(facts: PublicFacts, findings: Findings) -> list[Block]:
 
 
 def _again(facts: PublicFacts) -> tuple[Block, ...]:
-    versions = ", ".join(f"{name} {version}" for name, version in facts.versions)
     return (
         Heading("How to reproduce it"),
-        Text(versions),
+        Text(", ".join(f"{name} {version}" for name, version in facts.versions)),
         Text(AGAIN),
         Text(f"compare?{facts.link}", small=True, code=True),
     )

@@ -141,8 +141,7 @@ def promise(guarantees: Sequence[Guarantee | None], adjacency: str, *, bounds_pu
         return Promise(EpsilonMeaning.DISTANCE, none)
     if known.adjacency is not Adjacency[adjacency.upper()]:
         return Promise(EpsilonMeaning.OTHER, none)
-    odds = [None if each is None else each.odds() for each in proofs]
-    return Promise(EpsilonMeaning.SAME, tuple(odds))
+    return Promise(EpsilonMeaning.SAME, tuple([None if each is None else each.odds() for each in proofs]))
 
 
 # Point of a line: proved or claimed ε, then the band's low, median and high.
@@ -197,10 +196,9 @@ class CompareStage(Confidential):
 
     def public(self) -> "CompareStage":
         """Return the public part. This is the one filter."""
-        maps = tuple(each.public() for each in self.maps)
         return replace(
             self,
-            maps=maps,
+            maps=tuple(each.public() for each in self.maps),
             findings=tuple(map(_public, self.findings)),
             lede=_public(self.lede),
             conditions=tuple((_public(words), _public(more)) for words, more in self.conditions if more.public),

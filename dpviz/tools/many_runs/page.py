@@ -39,7 +39,6 @@ IN_BANDS = 10
 # Budgets of the bands.
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 PUBLIC = "Every run is one more release, and their budgets add up: you see one."
-OVER_PUBLIC = "Each ε is a separate release, and their budgets add up. Only the curator sees them."
 RUNS = Knob("n_outcomes", "int", 40, "Runs", "More runs, steadier dots.", 10, 100)
 VARY = Knob(
     "vary",
@@ -195,7 +194,7 @@ def over(page: PageFrame, describe: Describe, epsilon: Knob, noise: Noise, view:
     While that slider moves, nothing here is computed or transferred again.
     """
     if page.public:
-        st.info(OVER_PUBLIC)
+        st.info("Each ε is a separate release, and their budgets add up. Only the curator sees them.")
         return
     stops = friendly(epsilon.low, epsilon.high)
     try:

@@ -238,7 +238,6 @@ NamedParams = tuple[tuple[str, Hashable], ...]
 
 # Milliseconds from one budget to the next.
 PACE_MS = 160.0
-SAME_NOISE = "The same random numbers at every ε."
 # Largest ratio of costs in the chart.
 HIGHEST = 1e6
 
@@ -329,8 +328,7 @@ def cost_chart(states: Sequence[State], floor: float) -> Scene:
     stops = _epsilons(states)
     values = (float(np.log10(stops[0])), float(np.log10(stops[-1])))
     x = (np.log10(stops) - values[0]) / (values[1] - values[0])
-    ratios = [cost_ratio(state.nonprivate_cost, floor) for state in states]
-    y = np.log10(np.minimum(ratios, HIGHEST))
+    y = np.log10(np.minimum([cost_ratio(state.nonprivate_cost, floor) for state in states], HIGHEST))
     low, high = 0.0, max(0.3, float(y.max()))
     pad = 0.06 * (high - low)
     fixed = always(len(states))
@@ -366,4 +364,4 @@ def _epsilons(states: Sequence[State]) -> FloatArray:
 
 
 def _frames(states: Sequence[State]) -> tuple[Frame, ...]:
-    return tuple(Frame(f"ε = {number(state.epsilon)}", SAME_NOISE) for state in states)
+    return tuple(Frame(f"ε = {number(state.epsilon)}", "The same random numbers at every ε.") for state in states)

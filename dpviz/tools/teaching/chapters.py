@@ -142,8 +142,7 @@ def attack_coin(epsilon: float) -> Answer:
     """Return the share of right guesses of an attacker who believes each answer, if yes and no are equally likely."""
     rng = np.random.default_rng([COIN_SEED, round(1000 * epsilon)])
     truth = rng.random(N_ROUNDS) < 0.5
-    answers = randomized_response(truth, epsilon=epsilon, rng=rng)
-    share = 100.0 * float((answers == truth).mean())
+    share = 100.0 * float((randomized_response(truth, epsilon=epsilon, rng=rng) == truth).mean())
     return Answer(share, {"measured": f"{share:.1f}", "limit": limit(attacker_odds(epsilon))})
 
 
@@ -633,8 +632,7 @@ def computed_place(missing: int) -> FloatArray:
     points, labels = records(), nonprivate_labels()
     known = np.arange(N) != missing - 1
     sums = cluster_sums(points[known], labels[known], N_GROUPS).nonprivate_sums
-    counts = np.bincount(labels, minlength=N_GROUPS).astype(float)
-    return exact_record(nonprivate_centers(), counts, sums)
+    return exact_record(nonprivate_centers(), np.bincount(labels, minlength=N_GROUPS).astype(float), sums)
 
 
 def leak_answer() -> Answer:

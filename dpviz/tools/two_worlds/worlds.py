@@ -441,8 +441,7 @@ def _changed_record(pair: Neighbors, change: Change, words: Words, stage: Stage)
     added = change.operation == ADD
     records = words.box.to_unit(pair.nonprivate_worlds[int(added)])
     # In a one-dimensional strip, a record stays at its height.
-    places = spread(records, stage.projection)
-    here = places[[-1 if added else change.row]]
+    here = spread(records, stage.projection)[[-1 if added else change.row]]
 
     def mark(name: str, xy: FloatArray, symbol: str) -> Layer:
         style = {"symbol": symbol, "size": 14.0, "isolate": False}

@@ -153,8 +153,7 @@ def edited(message: object, drawing: Drawing) -> Drawing | None:
         return None
     sheet = sheet_of(flat)
     if sheet.digest != drawing.sheet.digest:
-        before = (*drawing.before, drawing.sheet)[-MOST_UNDO:]
-        drawing = replace(drawing, sheet=sheet, before=before)
+        drawing = replace(drawing, sheet=sheet, before=(*drawing.before, drawing.sheet)[-MOST_UNDO:])
     drawing = replace(drawing, number=int(number))
     return _undo(drawing, number=int(number)) if undo is True else drawing
 

@@ -35,8 +35,7 @@ class _CurveChoice:
 
 def control(source: Source, knob: Knob) -> int:
     """Draw the knob of k with the origin of its value, and return the value."""
-    suited = source.suited(knob)
-    k = int(controls.control(suited))
+    k = int(controls.control(source.suited(knob)))
     if not hiding.hides(knob.name):
         st.caption(origin(source, knob, k)[0])
     return k

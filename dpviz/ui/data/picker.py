@@ -24,7 +24,6 @@ DEFAULT = "blobs"
 # Most records that the page offers for a synthesized set.
 MOST_RECORDS = 100_000
 FEWEST_RECORDS = 10
-UPLOAD_TITLE = "Upload a file…"
 UPLOADS = "Use your own table: it stays in this session's memory."
 DATA_SEED = Knob("data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6)
 # Knobs whose values make sense only for one set.
@@ -120,7 +119,7 @@ def pick(
     """
     shelves = {name: shelf for shelf in (own, GALLERY) if shelf is not None for name in shelf.titles}
     own_data = (*((("upload", UPLOAD),) if takes_files() else ()), ("draw", drawing.DRAW))
-    titles = {UPLOAD: UPLOAD_TITLE, drawing.DRAW: drawing.TITLE}
+    titles = {UPLOAD: "Upload a file…", drawing.DRAW: drawing.TITLE}
     titles |= {name: shelf.titles[name] for name, shelf in shelves.items()}
     names = [*(name for group, name in own_data if not hiding.hides(group)), *shelves]
     name = _current(default, names, titles)

@@ -60,16 +60,11 @@ LIMITS = (
     f"and {MAX_COLUMNS} columns. Excel dates count as days. Large tables load fastest as Parquet. The file stays in "
     "this session's memory."
 )
-MISSING: dict[Missing, str] = {
-    "error": "Are an error",
-    "drop": "Leave the row out",
-    "middle": "Middle of the bounds",
-}
+MISSING: dict[Missing, str] = {"error": "Are an error", "drop": "Leave the row out", "middle": "Middle of the bounds"}
 UNLISTED: dict[Unlisted, str] = {"zeros": "Do not match any category", "drop": "Leave the row out"}
 NUMBERS = "Numbers on a plane"
 # Shown instead of a run's finding.
 HELD = "Too many records lie outside your bounds: no finding yet."
-UNUSABLE = "This file cannot be used in this form. The curator can see why."
 AUTOMATIC, NO_NAMES = "automatic", "none"
 HEADERS: dict[str, Header] = {AUTOMATIC: "infer", NO_NAMES: None}
 DECIMALS = {AUTOMATIC: "Automatic", ".": "Point: 1234.5", ",": "Comma: 1234,5"}
@@ -565,10 +560,9 @@ def _category_fields(table: Table, features: tuple[str, ...], *, public: bool) -
                 "weight lets the numbers decide. A weight chosen from results on the records would leak them.",
                 **field("change"),
             )
-        names = [NO_GROUP, *table.nonprivate_columns.names]
         column = st.selectbox(
             "Only rows of a group",
-            names,
+            [NO_GROUP, *table.nonprivate_columns.names],
             format_func=lambda each: each or "All rows",
             help="Keeps the rows with one value of a column. Whether a row stays depends on that row alone.",
             **field("group"),
@@ -627,7 +621,7 @@ def _map(table: Table, features: tuple[str, ...]) -> None:
 
 def _problem(table: Table | None, problem: str, *, public: bool) -> None:
     """Show the reason there is no picture, and the ways to fill gaps."""
-    st.error(UNUSABLE if public else state.plain(problem))
+    st.error("This file cannot be used in this form. The curator can see why." if public else state.plain(problem))
     if table is None or not problem.startswith(GAPS):
         return
     features = tuple(each for each in _features() if each in table.numeric_columns)

@@ -125,8 +125,7 @@ class _Picture:
         build = partial(build_page, screen.scenes, frame=self.frame, hidden=self.hidden, notes=self.notes)
         if not isinstance(screen, MethodScreen):
             return build()
-        title = screen.runs[0][0].algorithm.title
-        return build(title=title, facts=screen.numbers, slider=slider_of(screen))
+        return build(title=screen.runs[0][0].algorithm.title, facts=screen.numbers, slider=slider_of(screen))
 
     def svg(self) -> str:
         return svg(self.screen.scenes, frame=self.frame, hidden=self.hidden, notes=self.notes, theme=self.theme)
@@ -196,8 +195,7 @@ def quotable(screen: OnScreen) -> str:
     """Return the guarantee of the first run on screen, and its odds with their condition, in sentences to quote."""
     if not isinstance(screen, MethodScreen):
         return ""
-    run = screen.runs[0][1]
-    words = run.stage_words()[1]
+    words = screen.runs[0][1].stage_words()[1]
     sentences = [words.guarantee.replace("**", "")]
     if words.risk is not None:
         question = words.risk_label.rstrip("?")

@@ -206,7 +206,6 @@ LEVEL = "l"
 # White modules around the code, which QR readers expect.
 QUIET = 4
 MODULE = 4  # pixels
-WARNING = "Hiding is not a lock: anyone who edits the link sees everything again."
 EMBED = "Adds embed=true, for a frame in a page on this server, or on another server that the operator allows."
 # Domain that is reserved for examples.
 SITE = "https://example.org"
@@ -235,7 +234,6 @@ _FRAMED = {
 FINGERPRINT = "The curator's link has the file's fingerprint, which depends on every record. Everyone's link does not."
 LARGE = "Show it to the whole room"
 TOO_LONG = "The link is too long for a QR code. Copy it instead."
-HIDE = "dpviz:share-hide"
 BARE = "dpviz:share-bare"
 # Digits of a step's number.
 MOST_DIGITS = 6
@@ -266,9 +264,9 @@ def share_menu() -> None:
             "Hide controls for students",
             sorted(hiding.GROUPS),
             format_func=hiding.GROUPS.__getitem__,
-            key=HIDE,
+            key="dpviz:share-hide",
             placeholder="Nothing",
-            help=WARNING,
+            help="Hiding is not a lock: anyone who edits the link sees everything again.",
         )
         bare = st.toggle("To embed, without the top bar", key=BARE, help=EMBED)
         # Address that the browser shows.

@@ -334,11 +334,7 @@ def start_centers(points: Points | Chunks, box: Box, params: Params, *, rng: np.
 
 def _start(records: LloydProblem, params: Params, *, rng: np.random.Generator) -> Centers:
     return records.start(
-        params.n_clusters,
-        start=params.start,
-        initial=params.initial_centers,
-        seed=params.start_seed,
-        rng=rng,
+        params.n_clusters, start=params.start, initial=params.initial_centers, seed=params.start_seed, rng=rng
     )
 
 

@@ -131,8 +131,7 @@ class ZoneStep(Step):
     @property
     def leaves_convergent_zone(self) -> BoolArray:
         """True (k,) for zones that may reach out of their convergent zone, |X - S| > a, which "future" allows."""
-        reach = lengths(self.controller - self.zone_mean)
-        return reach > self.convergent_radius + ROUNDING
+        return lengths(self.controller - self.zone_mean) > self.convergent_radius + ROUNDING
 
 
 def zone_step(problem: ZonesProblem, centers: Centers, clusters: Partition, iteration: int, chance: Chance) -> ZoneStep:

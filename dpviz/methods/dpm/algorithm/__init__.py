@@ -325,11 +325,7 @@ def _guarantee(params: Params, plan: Plan, d: int) -> Guarantee:
         share = plan.averages.delta / plan.delta
         most = max(share * plan.most_delta, plan.averages.delta)
         proved = Claim(
-            params.epsilon,
-            most,
-            Adjacency.ADD_REMOVE,
-            "one axis: lemma 1 holds",
-            delta_in_run=plan.averages.delta,
+            params.epsilon, most, Adjacency.ADD_REMOVE, "one axis: lemma 1 holds", delta_in_run=plan.averages.delta
         )
         lemma = (LEMMA_CAVEAT,) if d > 1 else ()
         caveats = (*lemma, OFFSET_CAVEAT, *delta_caveats, *public, *COMMON_CAVEATS)

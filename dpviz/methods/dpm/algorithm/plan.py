@@ -408,9 +408,8 @@ def repaired_interval(
     utility = -np.abs(records.gap_counts(axes, thresholds) - GAP_QUANTILE * n_gaps)
     scores = _log_weights(utility, options, epsilon, gap_sensitivity(axes.size))
     chosen = int(exponential(scores, epsilon=2.0, sensitivity=1.0, rng=choice_rng))
-    number = int(np.clip(round(float(OFFERED[chosen])), FEWEST, MOST))
     return Interval(
-        fractions=np.full(d, 1.0 / number),
+        fractions=np.full(d, 1.0 / int(np.clip(round(float(OFFERED[chosen])), FEWEST, MOST))),
         options=options,
         nonprivate_utility=utility,
         nonprivate_probabilities=exponential_probabilities(scores, epsilon=2.0, sensitivity=1.0),
@@ -439,9 +438,8 @@ def published_interval(
     percentile = _dp_percentile(averages, widest, epsilon / 2.0, rng=rng)
     spread = percentile * max(noisy_count, 2.0) / normal_percentile(d)
     spread = float(PUBLISHED_SPREADS[np.argmin(np.abs(PUBLISHED_SPREADS - spread))])
-    fractions = np.minimum(spread / 2.0 / box.widths, 1.0)
     return Interval(
-        fractions=fractions,
+        fractions=np.minimum(spread / 2.0 / box.widths, 1.0),
         options=np.minimum(PUBLISHED_SPREADS / 2.0 / widest, 1.0),
         nonprivate_utility=np.empty(0),
         nonprivate_probabilities=np.empty(0),

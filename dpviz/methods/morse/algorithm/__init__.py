@@ -236,8 +236,7 @@ def fit(
         If points are bad, or come in chunks with any other base.
     """
     check_arguments(box, params, Params, rng, fit, points)
-    start_rng = rng.spawn(1)[0]
-    start = public_start(params.n_components, box.d, rng=start_rng)
+    start = public_start(params.n_components, box.d, rng=rng.spawn(1)[0])
     trace = tuple(_steps(points, box, params, start))
     last = trace[-1]
     if last.mixture is None:
@@ -254,8 +253,7 @@ def fit(
         n_clusters=params.n_clusters,
     )
     events = tuple(event for step in trace for event in step.events)
-    guarantee = guarantee_of(_scheme(params, box.d), events)
-    return Result(release, trace, events, trusting(guarantee, points))
+    return Result(release, trace, events, trusting(guarantee_of(_scheme(params, box.d), events), points))
 
 
 def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[MorseStep]:

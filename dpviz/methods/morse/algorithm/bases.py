@@ -141,8 +141,7 @@ def lloyd_steps(signed: Points, scheme: MorseScheme, start: Start, *, steady: bo
     sigma, d, adjacency = noise_scale(scheme), scheme.d, scheme.adjacency
     mixture, phi = start.mixture, features(signed)
     centers = mixture.means
-    l1 = lloyd_sensitivity(d, adjacency)
-    pure = l1 / sigma if sigma > 0 else np.inf
+    pure = lloyd_sensitivity(d, adjacency) / sigma if sigma > 0 else np.inf
     for iteration in range(1, scheme.n_iterations + 1):
         labels = assign(signed, centers)
         exact = label_moments(phi, labels, scheme.n_components)
@@ -248,11 +247,7 @@ def final_mixture(estimated: MixtureEstimate) -> tuple[Mixture, Labels]:
 
 
 def _pooled_covariances(
-    covariances: FloatArray,
-    means: Centers,
-    counts: Counts,
-    alive: BoolArray,
-    sigma: float,
+    covariances: FloatArray, means: Centers, counts: Counts, alive: BoolArray, sigma: float
 ) -> FloatArray:
     """Shrink each covariance to the pooled one by the share v / (v + t^2) that noise has in its variance.
 
@@ -272,12 +267,7 @@ def _pooled_covariances(
 
 
 def _split_largest(
-    means: Centers,
-    covariances: FloatArray,
-    weights: FloatArray,
-    counts: Counts,
-    alive: BoolArray,
-    sigma: float,
+    means: Centers, covariances: FloatArray, weights: FloatArray, counts: Counts, alive: BoolArray, sigma: float
 ) -> tuple[Centers, FloatArray, FloatArray]:
     """Split the largest component along its longest axis, once per drowned one, while halves exceed the noise."""
     means, covariances, weights = means.copy(), covariances.copy(), weights.copy()

@@ -179,8 +179,7 @@ def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -
         If points are bad, a grid or prior does not fit, or redraw would take too long.
     """
     trace = collect(fit, steps, points, box, params, Params, rng)
-    release = PointsRelease(trace[0].points)
-    return Result.from_trace(release, trace, guarantee_of(box, params))
+    return Result.from_trace(PointsRelease(trace[0].points), trace, guarantee_of(box, params))
 
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[Step]:

@@ -42,9 +42,7 @@ from dpviz.core import (
     quoted,
     unit_projected,
 )
-from dpviz.core import (
-    Step as CoreStep,
-)
+from dpviz.core import Step as CoreStep
 from dpviz.data import Chunks, as_chunks, trusting
 from dpviz.mechanisms import gaussian, laplace
 from dpviz.methods.source_target.algorithm.averages import (
@@ -407,8 +405,7 @@ def sanitize(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
     source = used_records(np.asarray(points), box, ball) if in_memory else None
     core = coreset(targets, params.coreset_radius)
     scheme = _scheme(params, len(core.representatives))
-    places = targets[core.representatives]
-    problem = _Problem(records, box, source, places, core, ball, scheme, params)
+    problem = _Problem(records, box, source, targets[core.representatives], core, ball, scheme, params)
     return _nas(problem, rng=rng) if params.method == "nas" else _nna(problem, rng=rng)
 
 

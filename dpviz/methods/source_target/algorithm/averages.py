@@ -220,8 +220,7 @@ def _ordered(source: Points, targets: Points, t: int, radii: FloatArray) -> Iter
     parts = np.cumsum(sizes) // CANDIDATES
     for part in np.unique(parts):
         rows = np.flatnonzero(parts == part)
-        lists = tree.query_ball_point(targets[rows], reach[rows])
-        place = np.concatenate(lists).astype(np.intp)
+        place = np.concatenate(tree.query_ball_point(targets[rows], reach[rows])).astype(np.intp)
         row = np.repeat(np.arange(len(rows)), sizes[rows])
         gaps = places[place] - targets[rows][row]
         distance = np.sqrt(squared_norms(gaps))

@@ -60,8 +60,7 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
         least = np.flatnonzero(squares == np.minimum.reduceat(squares, starts)[cells])
         first = least[np.unique(cells[least], return_index=True)[1]]
         gaps = inside - inside[first][cells]
-        reach = np.maximum.reduceat(np.einsum("ij,ij->i", gaps, gaps), starts)
-        closed = reach <= radius**2
+        closed = np.maximum.reduceat(np.einsum("ij,ij->i", gaps, gaps), starts) <= radius**2
         numbers = n_closed + np.cumsum(closed) - 1
         owners[rows[closed[cells]]] = numbers[cells[closed[cells]]]
         representatives_by_level.append(rows[first[closed]])
@@ -87,5 +86,4 @@ def _halved(
     rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[owner]
     # An open cell has at least two points, so neither half is empty.
     upper = rank >= (sizes // 2)[owner]
-    begins = np.flatnonzero(np.diff(2 * owner + upper, prepend=-1))
-    return rows[order], begins
+    return rows[order], np.flatnonzero(np.diff(2 * owner + upper, prepend=-1))

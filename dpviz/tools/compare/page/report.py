@@ -47,7 +47,6 @@ OPEN = (
     "Anyone may read it: the question, bounds and promises. Apart from earlier releases, it contains nothing from "
     "the records."
 )
-BY_CURATOR = "Typed by the curator."
 DEGREES = "degrees"
 DRAWING, UPLOADED = "records drawn by hand", "uploaded records"
 # Size of each of two pictures side by side, in CSS pixels.
@@ -171,7 +170,7 @@ def facts_of(
     return paper.PublicFacts(
         title,
         _bounds(frame),
-        BY_CURATOR if dataset.bounds_note == TYPED else dataset.bounds_note,
+        "Typed by the curator." if dataset.bounds_note == TYPED else dataset.bounds_note,
         question.n_clusters,
         question.adjacency,
         epsilon,

@@ -69,7 +69,6 @@ SAMPLES = (
     "On random samples of these records, without replacement: they cannot show the effect of more people than these."
 )
 NOTHING_RECOMMENDED = "Too many records are outside your bounds: nothing is recommended until the bounds contain them."
-_CURVES = "dpviz:compare-k-looks"
 
 
 def solve(frame: PageFrame, question: CompareQuestion, rows: Rows, *, complete: bool, people: bool = False) -> None:
@@ -210,7 +209,7 @@ def find_k(frame: PageFrame, question: CompareQuestion, at: float) -> None:
     """Draw the private curve of cost against k, its spending, and the button that uses its k."""
     source = frame.source
     # All curves of these people, regardless of the columns and bounds they had then.
-    by_people: dict[Hashable, list[_Curve]] = st.session_state.setdefault(_CURVES, {})
+    by_people: dict[Hashable, list[_Curve]] = st.session_state.setdefault("dpviz:compare-k-looks", {})
     curves = by_people.setdefault(source.people, [])
     st.caption(MECHANISM)
     price = float(controls.control(PRICE))

@@ -67,7 +67,6 @@ MOST_BYTES = 400
 _STUDENT = re.compile(r"[0-9a-f]{32}")
 _CODE = re.compile(f"[{LETTERS}]{{{CODE}}}")
 _BOLD, _ITALIC, _ESCAPED = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*"), re.compile(r"\\([^\w\s])")
-ENTER = "Type the code on the teacher's screen."
 CODE_LABEL, JOIN = "Code of the class", "Join"
 GONE = "This class does not exist, or it is over. Ask for the code again, or take the course on your own."
 FULL = "All places for your network are taken. Ask the teacher to remove absent students, or share a phone."
@@ -76,7 +75,6 @@ NO_COOKIE = "A cookie keeps your place in the class. Allow cookies for this page
 NEW = "Students join with their phones, without a name. All answers are gone after the class."
 TOO_OFTEN = "Too many attempts came from your network. Wait a minute, then try again."
 NO_ROOM = "This server has no room for another class now. End one of yours, or try again later."
-NO_ANSWER = "This is not an answer to a question of the class. Load the page again."
 BEFORE, AFTER = "before", "after"
 
 
@@ -552,7 +550,7 @@ async def _answer(request: Request) -> Response:
     sent = await _posted(request)
     name, choice = str(sent.get("question", "")), sent.get("choice")
     if name not in ASKED or type(choice) is not int or choice not in range(len(ASKED[name].choices)):
-        return JSONResponse({"problem": NO_ANSWER}, 400)
+        return JSONResponse({"problem": "This is not an answer to a question of the class. Load the page again."}, 400)
     cookie = _place(request, room.code)
     if problem := room.join(cookie, _find_client(request)) if cookie else NO_COOKIE:
         return JSONResponse({"problem": problem}, 403)
@@ -588,7 +586,7 @@ async def _drawn(request: Request) -> Response:
 
 _SCRIPT = cache(lambda: page_script("class", {"picture": text("picture.css")}))
 ROUTES = (
-    Route("/class", lambda _: _door(ENTER, folder="class/")),
+    Route("/class", lambda _: _door("Type the code on the teacher's screen.", folder="class/")),
     Route("/class/JOIN", _join),
     Route("/class/NEW", _new, methods=["POST"]),
     Route("/class/NEW", lambda _: HTMLResponse(_document("Class", {"role": "new"}, f"<h1>Class</h1><p>{NEW}</p>"))),

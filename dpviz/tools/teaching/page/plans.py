@@ -145,7 +145,6 @@ TAB = Knob(
 )
 SOLUTION, SAY = "Solution", "What to say, in three sentences"
 PHONES, PROJECTED = "Works on phones.", "For the wall or a laptop."
-HANDOUT = "Save a handout: one page, PDF"
 STILLS = (
     "The picture of each chapter, and the last picture of each method with its guarantee below it, as a scalable SVG "
     "and as a PNG for slides."
@@ -239,7 +238,7 @@ def handout(minutes: int) -> Document:
 
 def _plan(minutes: int) -> None:
     st.download_button(
-        HANDOUT,
+        "Save a handout: one page, PDF",
         # Computed on demand.
         lambda: pdf(handout(minutes)),
         f"dpviz_handout_{minutes}_minutes.pdf",
