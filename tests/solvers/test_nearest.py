@@ -107,13 +107,6 @@ def test_those_who_are_asked_for_are_named(rows):
     np.testing.assert_array_equal(nearest_among(points).members(centers)[rows], assign(points, centers)[rows])
 
 
-def test_a_cell_that_a_border_crosses_is_open():
-    """Without the cell's half width the middle would decide for records beyond the border."""
-    points = frozen(np.array([[0.5 + 0.2 / 64, 0.5], [0.5 + 0.8 / 64, 0.5]]))  # one cell, a border between them
-    centers = np.array([[0.5, 0.5], [0.5 + 1.1 / 64, 0.5]])
-    assert nearest_among(points)(centers).tolist() == [0, 1]
-
-
 def test_few_records_are_added_one_by_one(monkeypatch):
     monkeypatch.setattr(nearest, "WORTH_ROWS", WORTH_ROWS)
     points, centers = np.random.default_rng(5).random((300, 3)), np.random.default_rng(6).random((4, 3))

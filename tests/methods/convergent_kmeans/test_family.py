@@ -15,11 +15,10 @@ from dpviz.core import Adjacency, Box
 from dpviz.methods.convergent_kmeans.family import METHODS, RUNS, TERMS, EUGkMRun, FamilyRun
 from dpviz.methods.convergent_kmeans.layers import PIXELS, shaded
 from dpviz.plots import Audience, Kind, Role, pack
-from dpviz.solvers import nonprivate_kmeans
 from dpviz.solvers.grids import CellGrid, even_grid
 from dpviz.stories import View, Words
 from dpviz.stories.ground_layers import MOST_COLORED, MOST_DRAWN, NO_GROUP, WIDEST, noise_length, sample
-from dpviz.stories.panel import ceiled, times
+from dpviz.stories.panel import ceiled
 from dpviz.stories.spending import adjacency_of, list_spending
 from dpviz.stories.view import project
 from tests.stories.marks import NOISY, SETTINGS, brute_cost, brute_labels, by_hand, chart_of, named, same, shown
@@ -106,10 +105,6 @@ def test_the_cost_chart_shows_exact_costs_beside_lloyds(tell_family, name, d):
     if name == "lloyd":
         assert ours[:, 1] == pytest.approx(curves["Lloyd, no privacy"][: len(ours), 1], rel=1e-9)
     assert not chart.axes_public
-    (fact,) = [fact for fact in told.utility() if fact.label == "Cost"]
-    best = min(told.reference.nonprivate_costs[-1], nonprivate_kmeans(told.unit, 4).nonprivate_costs[-1])
-    ratio = brute_cost(told.unit, told.final) * len(told.unit) / best
-    assert fact.value == f"{times(max(ratio, 1.0))} × k-means"
 
 
 def test_lloyds_run_starts_where_the_method_does(tell_family):
@@ -152,13 +147,6 @@ def run_of(name, points, high, n_clusters):
     params = method.Params(n_clusters=n_clusters, start_seed=1)
     result = method.fit(points, box, params, rng=np.random.default_rng(0))
     return kind.from_result(result, params, points, words, kind.find_reference(points, words, result, params))
-
-
-@pytest.mark.parametrize("name", PICTURED)
-def test_equal_records_on_the_wall_are_drawn(name):
-    told = run_of(name, np.ones((50, 2)), 1.0, 6)
-    assert pack(told.draw_scene(View()))
-    assert pack(chart_of(told, "cost"))
 
 
 @pytest.mark.parametrize("name", PICTURED)

@@ -3,16 +3,14 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from dpviz.solvers import Mixture, flow_lines, landscape
-from dpviz.solvers.landscapes import saddles, walks
+from dpviz.solvers import Mixture, flow_lines
+from dpviz.solvers.landscapes import walks
 from dpviz.solvers.landscapes.basins import traps
-from dpviz.solvers.landscapes.flow import FLOW_STEPS, axes, distinct, flow
-from dpviz.solvers.landscapes.walks import LONGEST_STEP, LOST, climb_steps
+from dpviz.solvers.landscapes.flow import distinct, flow
 
 SEEDS = st.integers(0, 10**6)
 NONE = np.empty(0, dtype=np.intp)
@@ -136,55 +134,6 @@ def test_a_start_in_a_trap_or_among_cells_that_agree_stays(seed):
         assert label == (around.pop() if len(around) == 1 and max(abs(x), abs(y)) <= 1.0 else -1)
 
 
-def test_a_cell_speaks_as_soon_as_it_knows():
-    mixture, _ = drawn(1)
-    peak = landscape(mixture).minima[0]
-    cells = np.full(4, -1)
-    starts = np.repeat(peak[None], 4, axis=0)
-    _, labels, _ = walks.flow_down(*mixture.code, starts, traps(mixture), cells, np.arange(4), FLOW_STEPS)
-    np.testing.assert_array_equal(labels, 0)
-    np.testing.assert_array_equal(cells, 0)
-
-
-@settings(max_examples=30)
-@given(SEEDS)
-def test_a_climbing_step_is_that_of_any_number_of_axes(seed):
-    mixture, rng = drawn(seed)
-    starts = rng.uniform(-1.0, 1.0, (60, 2))
-    passes = [each.location for each in landscape(mixture).transitions]
-    starts[: len(passes)] = np.reshape(passes, (-1, 2)) + 1e-4
-    counted = rng.integers(0, LOST, 60)
-    rows, lost, other = np.arange(60), counted.copy(), counted.copy()
-    steps, states = climb_steps(*mixture.code, starts, lost, rows)
-    solid = with_third_axis(mixture)
-    general, also = climb_steps(*solid.code, lifted(starts), other, rows)
-    np.testing.assert_array_equal(states, also)
-    np.testing.assert_array_equal(lost, other)
-    soft = axes(solid, lifted(starts)).curvatures
-    told_apart = soft[:, 1] - soft[:, 2] > 1e-3  # else any axis is the softest
-    assert told_apart.sum() > 10
-    walking = (states == saddles.WALKING) & told_apart
-    np.testing.assert_allclose(steps[walking], general[walking, :2], rtol=1e-6, atol=1e-9)
-    assert (steps[states != saddles.WALKING] == 0.0).all()
-
-
-@settings(max_examples=30)
-@given(SEEDS)
-def test_a_climbing_step_is_at_most_the_longest(seed):
-    mixture, rng = drawn(seed)
-    starts = rng.uniform(-1.0, 1.0, (60, 2))
-    steps, _ = climb_steps(*mixture.code, starts, np.zeros(60, dtype=np.intp), np.arange(60))
-    lengths = np.sqrt(np.einsum("ni,nij,nj->n", steps, mixture.at(starts).metric, steps))
-    assert 0.99 * LONGEST_STEP < lengths.max() <= LONGEST_STEP * (1 + 1e-9)  # some of them reach it
-
-
-@pytest.mark.parametrize("starts", [np.empty((0, 2)), np.zeros((1, 2))])
-def test_few_starts_are_no_exception(starts):
-    mixture, _ = drawn(0)
-    assert len(flow(mixture, starts)[0]) == len(mixture.at(starts).metric) == len(starts)
-    assert flow_lines(mixture, starts, n_steps=3, reach=0.3, end=1e-3).shape == (len(starts), 3, 2)
-
-
 @settings(max_examples=50)
 @given(SEEDS, st.sampled_from([1e-4, 1e-3, 0.05, 0.3]), st.booleans())
 def test_points_are_named_one_after_the_other(seed, radius, solid):
@@ -202,26 +151,3 @@ def test_points_are_named_one_after_the_other(seed, radius, solid):
         names.append(near[0] if near else len(leaders) - 1)
     np.testing.assert_array_equal(distinct(mixture, points, radius=radius), names)
     assert len(distinct(mixture, points[:0])) == 0
-
-
-@settings(max_examples=50)
-@given(SEEDS)
-def test_walks_that_go_on_as_one_have_met(seed):
-    mixture, rng = drawn(seed)
-    places = rng.uniform(-0.5, 0.5, (40, 2))[rng.integers(40, size=200)]
-    places += 10.0 ** rng.uniform(-7, -2, (200, 1)) * rng.standard_normal((200, 2))
-    follows = np.arange(200)
-    leaders = saddles._met(places, mixture.at(places).metric, np.arange(200), follows)
-    np.testing.assert_array_equal(leaders, np.unique(follows))
-    assert (follows <= np.arange(200)).all()  # the first one leads
-    gaps = places - places[follows]
-    assert (np.einsum("ni,nij,nj->n", gaps, mixture.at(places).metric, gaps) <= 1.01 * saddles.MEETING**2).all()
-    assert len(leaders) < 200  # the power: some have met
-
-
-def test_walks_far_out_are_told_apart():
-    mixture = Mixture([1.0], [[0.0, 0.0]], [np.eye(2)])
-    places = np.array([[1e20, 0.0], [1e20, 1e5], [3e20, 0.0], [1e20, 0.0]])
-    follows = np.arange(4)
-    saddles._met(places, mixture.at(places).metric, np.arange(4), follows)
-    np.testing.assert_array_equal(follows, [0, 1, 2, 0])
