@@ -149,6 +149,7 @@ def test_what_the_public_could_learn_is_noticed(wrong, monkeypatch):
     wrong(monkeypatch)
     try:
         noticed = seen(one) != seen(other)
-    except AssertionError:  # of `seen`
+    # `seen` itself has assertions.
+    except AssertionError:
         noticed = True
     assert noticed
