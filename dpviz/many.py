@@ -131,7 +131,9 @@ class Comparison(Confidential):
         # With bounds from the records, nothing is proved.
         proved = done["proved_epsilon"].notna() & self.bounds_public
         neighbors = done["proved_adjacency"].where(proved, done["published_adjacency"])
-        group = neighbors.mask(done["proved_per_distance"].fillna(value=False), "per distance")
+        # The column is empty for functions alone, and holds no booleans then.
+        per_distance = done["proved_per_distance"].eq(other=True).fillna(value=False)
+        group = neighbors.mask(per_distance, "per distance")
         done = done.assign(
             claimed=done["published_epsilon"],
             proved=done["proved_epsilon"].where(proved),

@@ -244,6 +244,8 @@ def test_compare_accepts_what_people_have_and_states_what_is_comparable():
         dpviz.run(KMeans(3), data)
     unsafe = dpviz.compare("dplloyd", data.points, bounds=data.box, epsilon=1, seeds=1)
     assert replace(unsafe, bounds_public=False).table()["group"].tolist() == ["not proved"]
+    unclaimed = dpviz.compare(corners, data, epsilon=1, n_clusters=3, seeds=1)
+    assert unclaimed.table()["group"].tolist() == ["not proved"]
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 3)), np.zeros(2), [[0.0, np.nan]], "centers"])
