@@ -43,7 +43,7 @@ from dpviz.stories.panel import ceiled, floored
 from dpviz.tools.audit.cases import UNIT, AuditCase, alternating_gaps, judged, own_pair, pairs_in, params_of
 from dpviz.tools.audit.runs import worst
 from dpviz.tools.audit.table import VIOLATION, verdict
-from dpviz.tools.compare.frontier import frontier, series_of
+from dpviz.tools.compare.frontier import frontier, promised_numbers, series_of
 from dpviz.tools.sweep import DEFAULT_K, Bar, Progress, Seeds, build_table, expand_grid, run_sweep
 from dpviz.tools.trials import OK, Row, referenced
 
@@ -124,10 +124,15 @@ class Comparison(Confidential):
 
         `starts` counts the different starts of the runs; it is 0 for a method that draws no start. `failed` counts runs
         that could not be made; the `status` of their rows is the reason. `claimed` is the ε that the source claims, and
-        `proved` the ε that is proved, both for one row. `delta` and `neighbors` belong to the proof, or else to the
-        claim. Rows with the same `group` may be compared: they have proofs for the same neighbors.
+        `proved` the ε that is proved, both for all rows of a person. `delta` and `neighbors` belong to the proof, or
+        else to the claim. Rows with the same `group` may be compared: they have proofs for the same neighbors.
         """
-        done = self.rows[self.rows["status"] == OK]
+        done = self.rows[self.rows["status"] == OK].copy()
+        for part in ("published", "proved"):
+            known = done[f"{part}_epsilon"].notna()
+            persons = [promised_numbers(row, part) for row in done[known].to_dict("records")]
+            if persons:
+                done.loc[known, [f"{part}_epsilon", f"{part}_delta"]] = persons
         # With bounds from the records, nothing is proved.
         proved = done["proved_epsilon"].notna() & self.bounds_public
         neighbors = done["proved_adjacency"].where(proved, done["published_adjacency"])
@@ -208,7 +213,7 @@ def compare(
         Public; k for the methods that take one, and for k-means without privacy.
     rows_per_person
         Largest number of rows of one person. The repr and a column of `rows` state it. ε there, and in the figure, is
-        for one row.
+        for one row; the table is about all rows of a person.
     jobs
         Number of processes; 1 if one of the methods is a function or a module.
 

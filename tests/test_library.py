@@ -345,6 +345,7 @@ def test_rows_of_a_person_are_counted_on_the_card_and_in_the_account():
     swept = dpviz.sweep({**asked, "data": [{"records": data, "rows_per_person": 3}, "blobs"]}, progress=print)
     assert "at most 3 rows per person" in repr(found)
     assert found.rows["rows_per_person"].tolist() == [3]
+    assert found.table()[["claimed", "proved"]].to_numpy().tolist() == [[3.0, 3.0]]
     assert swept["rows_per_person"].fillna(1).tolist() == [3, 1]
     # One record is replaced, whatever a person has.
     both = data, replace(data, rows_per_person=3)
