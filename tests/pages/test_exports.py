@@ -193,41 +193,11 @@ def test_a_drawing_saved_in_the_public_view_brings_its_knobs_only(open_page, tak
     assert mine.query["epsilon"] == "2.0"
 
 
-def test_a_drawings_script_makes_the_picture_or_asks_for_the_points(open_page, sheet, run_in, tmp_path):
-    link = {"data": "draw", "drawing": "one"}
-    for name in (FIRST, DPM, MORSE, TARGET):
-        page = draw(open_page(name, **link), "one", sheet)
-        done = run_in(tmp_path, file_of(page, name, "py").decode())
-        assert done.stdout.split() == hashes(page), done.stderr
-    page = draw(open_page(DPM, **link, audience="public"), "one", sheet)
-    text = file_of(page, DPM, "py").decode()
-    done = run_in(tmp_path, text)
+def test_a_public_script_of_a_drawing_asks_for_the_points(open_page, sheet, run_in, tmp_path):
+    page = draw(open_page(DPM, data="draw", drawing="one", audience="public"), "one", sheet)
+    done = run_in(tmp_path, file_of(page, DPM, "py").decode())
     assert done.failed
     assert done.stderr == "Put the points into this file first: drawn is empty.\n"
-    rows = np.column_stack([page.shown.source.dataset.points, sheet.classes]).tolist()
-    done = run_in(tmp_path, text.replace("drawn = np.array([", f"drawn = np.array([*{rows!r},"))
-    assert done.stdout.split() == hashes(page), done.stderr
-
-
-def test_the_public_switch_applies_to_every_file(open_page, name):
-    page = open_page(name, **SMALL, audience="public")
-    told = on_screen(page).runs[0][1]
-    places = told.words.box.from_unit(told.unit[:40]).tolist()
-    pictures = (on_screen(page).scenes, on_screen(page).curators_scenes)
-    shown, whole = ({layer.name for layer in scenes[0].layers} for scenes in pictures)
-    assert whole - shown
-    for kind in FORMATS:
-        written = file_of(page, name, kind).decode()
-        # The page also contains the script, which has all words, so only its pictures are searched.
-        if kind == "html":
-            states, blobs = unpacked(written)
-            headers = [picture["header"] for state in states.values() if state for picture in state["pictures"]]
-            written = b"".join(blobs[each] for each in headers).decode("utf-8", "replace")
-            assert '"public bounds"' in written
-        assert not [place for place in places if repr(place[0]) in written], f"no record leaves: {kind}"
-        for secret in whole - shown:
-            assert not [form for form in (f">{secret}<", f'"name": "{secret}"', f",{secret},") if form in written], kind
-        assert not [words for words in ("(secret)", "Curator's view") if words in written], kind
 
 
 def test_secret_noise_has_no_seed_in_any_file(open_page, name):

@@ -248,30 +248,6 @@ def test_rows_are_named_by_frame_and_the_rest_is_hidden():
         assert not made.flags.writeable
 
 
-@pytest.mark.parametrize("audience", list(Audience))
-def test_the_public_sees_every_audience_but_the_curator(audience):
-    told = scene(layer(audience=audience), layer(audience=Audience.CURATOR), layer(Kind.BARS, audience))
-    kept = told.public().layers
-    assert kept == (() if audience is Audience.CURATOR else (told.layers[0], told.layers[2]))
-    assert len(told.layers) == 3, "the scene itself stays as it was"
-    rest = [field.name for field in dataclasses.fields(Scene) if field.name != "layers"]
-    assert all(getattr(told.public(), name) is getattr(told, name) for name in rest)
-
-
-def test_nothing_is_public_in_a_plane_made_from_records():
-    told = scene(
-        *(layer(audience=audience) for audience in Audience),
-        x=Axis("secret 61 %", "m", (0.2, 0.3), (4.0, 5.0)),
-        y=Axis("secret 39 %"),
-        axes_public=False,
-    )
-    public = told.public()
-    assert public.layers == ()
-    assert public.x == public.y == Axis("", ticks=False)
-    assert "secret" not in json.dumps(read_header(pack(public)))
-    assert public.public().layers == ()
-
-
 def test_a_picture_s_directory_takes_no_other_records():
     """Words and axes are written as their fields; a whole scene among them would also bring its secrets."""
     with pytest.raises(TypeError, match="axes and texts only"):

@@ -7,19 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpviz.core import Adjacency, Box, Claim, Guarantee
+from dpviz.core import Adjacency, Claim, Guarantee
 from dpviz.data import TableFormat, read_table
 from dpviz.data.table import Choices
-from dpviz.data.target_pairs import spread_targets
 from dpviz.mechanisms import TEACHING
 from dpviz.methods import CATALOGUE
 from dpviz.methods.convergent_kmeans import algorithm as convergent_kmeans
 from dpviz.methods.dpm import algorithm as dpm
 from dpviz.methods.dpm.run import DPMRun
 from dpviz.methods.source_target import algorithm as source_target
-from dpviz.methods.source_target.run import SourceTargetRun
 from dpviz.plots import scene_hash
-from dpviz.runs import honest, on_data, run_of
+from dpviz.runs import honest, run_of
 from dpviz.stories import View
 from dpviz.stories.label import described, promise
 from dpviz.stories.recipe import UPLOAD, Data, Recipe, RecipeRun, TargetSpread, loader, loading, script
@@ -73,23 +71,6 @@ def test_hostile_names_run_as_names(tmp_path, run_in):
     told = dataclasses.replace(told, result=result, words=dataclasses.replace(told.words, box_public=True))
     assert run_in(tmp_path, text) == [scene_hash(told.picture(View()))]
     assert not (tmp_path / "stolen").exists()
-
-
-@pytest.mark.parametrize("bounds", [((0.0, 0.0), (1.0, 1.25)), None])
-def test_a_files_records_are_a_source_beside_spread_targets(tmp_path, run_in, bounds):
-    places = pd.DataFrame(np.random.default_rng(0).random((300, 2)), columns=["a", "b"])
-    places.to_csv(tmp_path / UPLOAD, index=False)
-    box = None if bounds is None else Box(*bounds)
-    pairs = () if bounds is None else tuple(zip(*bounds, strict=True))
-    dataset = read_table(tmp_path / UPLOAD).dataset(("a", "b"), box=box, missing="drop")
-    targets = spread_targets(dataset.box, 40, "even", rng=np.random.default_rng(5))
-    params = source_target.Params(targets=targets, epsilon=1.0)
-    result = source_target.fit(dataset.points, dataset.box, params, rng=np.random.default_rng(7))
-    told = run_of(SourceTargetRun, result, params, dataset, on_data(result.guarantee, dataset))
-    told = dataclasses.replace(told, targets_public=bounds is not None, record=0)
-    run = RecipeRun(SOURCE_TARGET, params, spread=TargetSpread(40, "even", 5), page_fields=(("record", 0),))
-    text = script(made(Data(choices=Choices(("a", "b"), missing="drop", bounds=pairs)), runs=(run,)))
-    assert run_in(tmp_path, text) == [scene_hash(told.picture(View()))]
 
 
 def test_a_script_reads_a_file_by_the_settings_of_its_page():
@@ -171,12 +152,6 @@ def test_secret_noise_is_said_and_drawn_anew():
     assert "random" not in text
     assert "secret" in text
     assert "0" * 64 not in text
-
-
-def test_a_public_script_draws_the_public_picture(tmp_path, run_in):
-    lines = [script(made(Data("blobs", 300, 1), public=public)) for public in (False, True)]
-    hashes = [run_in(tmp_path, text) for text in lines]
-    assert hashes[0] != hashes[1]
 
 
 def test_a_promise_names_both_accounts():

@@ -52,12 +52,6 @@ def test_the_others_keep_their_ratios_as_far_as_the_least_lets_them(before, move
             assert after[one] * before[other] == pytest.approx(after[other] * before[one], rel=1e-9)
 
 
-def test_the_papers_own_numbers():
-    check(PAPER)
-    after = rebalanced(PAPER, "averages", 0.2, {"interval"})
-    assert after == pytest.approx({"interval": 0.04, "counts": 0.38, "splits": 0.38, "averages": 0.2})
-
-
 @given(st.lists(st.floats(LEAST, 0.97), min_size=4, max_size=4))
 def test_what_a_link_says_is_scaled(given_shares):
     check(divide(dict(zip(NAMES, given_shares, strict=True)), 1.0))
