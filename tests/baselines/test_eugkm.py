@@ -105,16 +105,6 @@ def test_the_rule_stops_at_the_cap_and_says_so(d: int) -> None:
     assert CAPPED_CAVEAT not in small.guarantee.caveats
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_cells_are_counted_as_numpy_counts_them(d: int) -> None:
-    points = np.vstack([generator(2).random((500, d)), np.zeros((1, d)), np.ones((1, d))])
-    expected, edges = np.histogramdd(points, bins=7, range=[(0, 1)] * d)
-    assert np.array_equal(cell_counts(points, 7), expected.ravel())
-    middles = 0.5 * (edges[0][1:] + edges[0][:-1])
-    grid = np.stack(np.meshgrid(*[middles] * d, indexing="ij"), axis=-1).reshape(-1, d)
-    assert np.allclose(even_grid((7,) * d).places(), grid)
-
-
 GRIDS = [*((2, 20, 4, seed) for seed in range(4)), (1, 50, 3, 1), (3, 7, 3, 3), (5, 4, 3, 5), (9, 2, 3, 9)]
 
 

@@ -71,52 +71,6 @@ def test_labels_change_where_a_border_runs_and_nowhere_else(k, seed):
         assert ((crossed == 0) == same.reshape(-1)).all()
 
 
-def test_two_centers_share_one_line_from_wall_to_wall():
-    (border,) = borders_of([[0.25, 0.5], [0.75, 0.5]])
-    assert sorted([tuple(border[:2].round(9)), tuple(border[2:].round(9))]) == [(0.5, 0.0), (0.5, 1.0)]
-
-
-def test_one_center_has_no_border():
-    assert borders_of([[0.3, 0.4]]).shape == (0, 4)
-    assert voronoi_borders(np.zeros((0, 3, 2))).shape == (0, 0, 4)
-
-
-def test_four_centers_on_a_square_meet_in_the_middle():
-    borders = borders_of([[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]])
-    lengths = np.linalg.norm(borders[:, 2:] - borders[:, :2], axis=1)
-    assert lengths.sum() == pytest.approx(2.0)
-    # If four cells meet, two of them touch in a point.
-    assert (lengths < ROUNDING).sum() <= 1
-
-
-def test_centers_in_one_place_count_once():
-    apart = [[0.2, 0.3], [0.8, 0.6], [0.5, 0.9]]
-    once, twice = borders_of(apart), borders_of([*apart, apart[0], apart[0]])
-    assert np.linalg.norm(once[:, 2:] - once[:, :2], axis=1).sum() == pytest.approx(
-        np.linalg.norm(twice[:, 2:] - twice[:, :2], axis=1).sum()
-    )
-    assert borders_of([[0.5, 0.5]] * 4).shape == (0, 4)
-
-
-@pytest.mark.parametrize(
-    "centers",
-    [
-        [[0.0, 0.0], [1.0, 1.0]],
-        [[0.0, 0.5], [1.0, 0.5], [0.5, 0.0], [0.5, 1.0]],
-        [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 0.5]],
-        [[-0.5, 0.5], [1.5, 0.5]],
-    ],
-)
-def test_a_center_on_a_wall_or_behind_it_is_drawn_from_the_wall(centers):
-    borders = borders_of(centers)
-    inside = np.clip(centers, WALL_GAP, 1.0 - WALL_GAP)
-    near = np.sort(distances(along(borders), inside), axis=1)
-    assert len(borders)
-    assert np.allclose(near[:, 0], near[:, 1], rtol=0, atol=ROUNDING)
-    assert np.isfinite(borders).all()
-    assert (np.abs(borders - 0.5) <= 0.5 + ROUNDING).all()
-
-
 def test_pictures_with_fewer_borders_are_filled_up_with_nan():
     few = np.tile([[0.2, 0.2]], (4, 1))
     few[3] = 0.8

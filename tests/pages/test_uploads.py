@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dpviz.core import Box
-from dpviz.data import DATASETS
 from dpviz.data.geography import map_of
 from dpviz.data.transforms import sample_mask
 from dpviz.ui import runs
@@ -194,15 +193,6 @@ def test_labels_units_scale_and_rows_are_taken(upload):
     assert page.source.form.scaling == "unit"
 
 
-def test_the_gallery_shows_every_set_and_takes_one(open_page):
-    page = open_page(FIRST)
-    assert "dpviz-gallery" not in "".join(page.bodies), "it costs nothing until it is opened"
-    page.press("Gallery")
-    assert sum("dpviz-gallery" in body for body in page.bodies) == len(DATASETS)
-    page.app.button(key="gallery:wine").click()
-    assert page.run().query["data"] == "wine"
-
-
 def test_features_are_chosen_and_fewer_start_the_axes_again(upload):
     page = upload(CSV)
     page.set("multiselect", "Features", [])
@@ -232,16 +222,6 @@ def test_another_file_than_the_links_is_said(upload):
     assert "the link's is abc" in upload(CSV, data="upload:abc").said
     digest = hashlib.sha256(CSV).hexdigest()[:16]
     assert "fingerprint" not in upload(CSV, data=f"upload:{digest}").said
-
-
-def test_names_of_files_columns_and_links_are_never_markup(open_page, upload):
-    page = open_page(FIRST, data="upload:![x](http://evil.test/x.png)" + "y" * 10_000)
-    assert not MARKUP.search("\n".join(box.value for box in page.app.info))
-    assert all(len(box.value) < 300 for box in page.app.info)
-    evil = b"![x](http://evil.test/x.png),<b>bold</b>\n0.1,0.2\n0.3,0.4\n0.5,text\n"
-    page = upload(evil)
-    boxes = (*page.app.error, *page.app.warning, *page.app.info, *page.app.caption)
-    assert not MARKUP.search("\n".join([*(box.value for box in boxes), *(f.label for f in page.app.number_input)]))
 
 
 def test_going_back_to_the_gallery_leaves_the_upload_behind(upload):

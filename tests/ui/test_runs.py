@@ -224,24 +224,6 @@ def test_releases_are_not_forgotten_while_another_set_is_looked_at(run):
     assert counted == [1, 1, 2, 2]
 
 
-def test_a_known_seed_is_called_a_teaching_run(run):
-    seeded, secret = run().result.guarantee, run(noise=SECRET).result.guarantee
-    assert seeded.caveats[0] == runs.TEACHING
-    assert secret.caveats[0] == runs.SECRET
-    for said in (seeded, secret):
-        assert said.caveats[1:] == (run().result.guarantee.caveats[1:])
-        assert said.proved is not None
-
-
-def test_bounds_from_the_data_take_the_proof_away(run):
-    for noise in (SEEDED, SECRET):
-        told = run(source(bounds_from_data=True), noise=noise)
-        assert told.result.guarantee.proved is None
-        assert told.result.guarantee.caveats[0] == runs.FROM_DATA
-        assert told.card().proved is None
-    assert run(source(), noise=SECRET).result.guarantee.proved is not None
-
-
 def test_the_remembered_result_is_left_as_it_was(run):
     run()
     first = run(source(bounds_from_data=True, key=("other",)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpviz.accounting import LaplaceEvent, ParallelEvent, pure_epsilon
+from dpviz.accounting import ParallelEvent, pure_epsilon
 from dpviz.core import Adjacency, Box
 from dpviz.methods.convergent_kmeans.algorithm import Params, fit
 
@@ -46,15 +46,6 @@ def test_published_mode_claims_what_its_steps_add_up_to(orientation, seed):
     assert pure_epsilon(result.events, Adjacency.ADD_REMOVE) == pytest.approx(total, rel=1e-12)
     assert len(result.trace) > 1
     assert result.guarantee.proved is None
-
-
-def test_the_noisy_size_pays_for_itself():
-    points, box = uniform(2, n=400)
-    params = Params(epsilon=2.0, n_clusters=2, max_iterations=1)
-    event = fit(points, box, params, rng=np.random.default_rng(0)).events[0]
-    assert isinstance(event, LaplaceEvent)
-    assert event.epsilon == pytest.approx(0.02 * 2.0)
-    assert event.sensitivity == 1.0
 
 
 def test_every_iteration_is_one_parallel_event():

@@ -107,30 +107,6 @@ def test_a_published_run_spends_its_levels(d):
         assert (result.guarantee.proved is None) == (d > 1)
 
 
-@pytest.mark.parametrize("calibration", ["repaired", "published"])
-@pytest.mark.parametrize("d", [1, 2, 7])
-def test_average_sensitivities_are_those_of_the_farthest_record(d, calibration):
-    """No corner of a leaf's cell (repaired) or of the box (published) lies farther out, and one is as far."""
-    points = np.random.default_rng(d).random((4000, d)) * 3 - 2
-    box = Box(np.full(d, -2.0), np.full(d, 1.0))
-    params = Params(epsilon=50.0, calibration=calibration, n_levels=3)
-    result = fit(points, box, params, rng=np.random.default_rng(0))
-    tree, last = result.release.tree, result.trace[-1]
-    for leaf, event in zip(last.leaves, result.events[-1].parts, strict=True):
-        sides = (
-            np.stack([tree.low[leaf], tree.high[leaf]]) if calibration == "repaired" else np.stack([box.low, box.high])
-        )
-        corners = np.array(list(itertools.product(*sides.T)))
-        origin = corners.mean(axis=0) if calibration == "repaired" else 0.0
-        reach = np.linalg.norm((corners - origin) / last.axis_units, axis=1).max()
-        assert event.l2_sensitivity == pytest.approx(reach, rel=1e-8)
-        assert event.l2_sensitivity >= reach * (1 - 1e-15)
-    if calibration == "repaired":
-        means = last.nonprivate_labels
-        assert len(last.leaves) > 2
-        assert (np.bincount(means, minlength=len(last.leaves)) == last.nonprivate_counts).all()
-
-
 def test_a_trace_tells_the_probabilities_it_drew_from():
     points, box = uniform(3, n=2000)
     for calibration in ("repaired", "published"):
