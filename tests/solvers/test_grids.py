@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
+from dpviz.accounting import LaplaceEvent
 from dpviz.baselines.eugkm import Params, fit
 from dpviz.core import Box
 from dpviz.solvers.grids import (
     LEAST_SPREAD,
     MAX_CELLS,
     SPREAD,
+    NestedGrid,
     cut_again,
     even_grid,
     grid_of,
@@ -88,6 +90,23 @@ def test_without_noise_counts_stay_exact():
     grid, outer = nested(points)
     counts = grid.counts(points)
     assert np.array_equal(grid.consistent(counts, outer, scale=0.0, outer_scale=0.0), counts)
+
+
+@pytest.mark.parametrize("adjacency", ["add_remove", "replace"])
+def test_both_levels_move_by_no_more_than_their_events_say(adjacency):
+    rng, d = np.random.default_rng(4), 2
+    points = rng.random((60, d))
+    others = [np.delete(points, i, axis=0) for i in range(60)]
+    if adjacency == "replace":
+        others = [np.vstack([other, rng.random((1, d))]) for other in others]
+    result = fit(points, Box.cube(0, 1, d), Params(epsilon=200.0, adjacency=adjacency), rng=rng)
+    large, cells = (event for event in result.events[-2:] if isinstance(event, LaplaceEvent))
+    grid = result.release.grid
+    assert isinstance(grid, NestedGrid)
+    for event, counted in ((large, grid.outer.counts), (cells, grid.counts)):
+        moved = max(np.abs(counted(points) - counted(other)).sum() for other in others)
+        assert moved == event.sensitivity * event.n_coordinates
+        assert event.scale == pytest.approx(moved / event.epsilon)
 
 
 def test_many_thin_clusters_get_cells_of_their_own():
