@@ -34,13 +34,6 @@ def test_operations_follow_the_adjacency():
         story.allowed(claim(adjacency=REPLACE), "remove")
 
 
-@pytest.mark.parametrize(("epsilon", "percent"), [(0.1, 52), (1.0, 73), (2.0, 88), (5.0, 99)])
-def test_the_worst_case_odds_of_the_specification(epsilon, percent):
-    assert round(story.allowed(claim(epsilon), "remove")) == percent
-    assert round(story.allowed(claim(epsilon), "add")) == percent
-    assert round(story.allowed(claim(epsilon, adjacency=REPLACE), "move")) == percent
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.01, 8.0), st.floats(0.0, 0.01), st.floats(0.0, 3.0))
 def test_limits_are_their_closed_forms(epsilon, delta, distance):
