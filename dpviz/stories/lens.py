@@ -88,11 +88,10 @@ class NoisyAverage(Confidential):
         `counts` (m,) are the noisy counts to integrate over, with their weights. The average x has the count c and the
         sum c x, so its density is the integral of p(c) c^d prod_j p(c x_j) over c.
         """
-        off = places[:, None] * counts[:, None] - self.sums
-        logs = -np.abs(off).sum(axis=2) / self.noise.sum_scale + len(self.sums) * np.log(counts)
+        off = sum(np.abs(np.outer(x, counts) - total) for x, total in zip(places.T, self.sums, strict=True))
+        logs = -off / self.noise.sum_scale + len(self.sums) * np.log(counts)
         logs = logs - np.abs(counts - self.count) / self.noise.count_scale + log_weights
-        highest = logs.max(axis=1)
-        return np.asarray(highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1)))
+        return np.asarray(scipy.special.logsumexp(logs, axis=1))
 
 
 def lens_on(

@@ -48,11 +48,11 @@ from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import Contents, both_limits, box_words
 from dpviz.stories.lens import NoisyAverage, lens_on
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, ceiled, counted, number, places_words
+from dpviz.stories.panel import Fact, ceiled, counted, number, places_words
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import Projection, View, Words, plane_caption, project
-from dpviz.stories.wording import ROOM_LIMIT, in_words, length_words, opened, things
+from dpviz.stories.wording import ROOM_LIMIT, in_words, length_words, things
 
 # Seed of the random starts and samples of selections for comparison.
 SELECT_SEED = 0
@@ -210,7 +210,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         sums = count * ball.to_unit(step.nonprivate_averages[cell])
         rate = best_threshold_rate(np.append(1.0, np.abs(person)) / scale, (count - least) / scale)
         worlds = NoisyAverage(SumNoise(scale, scale), count, sums, least).worlds(person)
-        words = "Noisy average of your cell, if it is released"
+        words = "Noisy average of your cell, without its count"
         return lens_on(*worlds, rate, words, box.to_unit(ball.center), 2.0 * ball.radius / box.widths)
 
     def nonprivate_cost(self, chosen: Labels) -> float:
@@ -283,10 +283,6 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             return f"Where is help needed? Only **blue marks** about {self.source_words} are published."
         wanted = "Choose centers for the" if self.is_neutral else "Bring help to"
         return f"{wanted} {self.words.nouns.target[1]}; only **blue marks** about {self.source_named} are published."
-
-    def finding(self) -> Sentence:
-        """Describe the run in one sentence, which names no unproved protection."""
-        return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
         """Describe the distance of help, compared with no privacy and with ignoring the source."""
