@@ -235,8 +235,7 @@ def zone_record(
     """
     known = nonprivate_known_counts, nonprivate_known_sums
     shares = np.linspace(0.0, 1.0, N_PLACES)
-    misfit = _misfit(segment.at(shares), release, *known)
-    best = int(misfit.argmin())
+    best = int(_misfit(segment.at(shares), release, *known).argmin())
     # Near the record the misfit grows like a distance, not like its square, so narrowing keeps all digits.
     low, high = shares[max(best - 1, 0)], shares[min(best + 1, N_PLACES - 1)]
     for _ in range(N_REFINED):

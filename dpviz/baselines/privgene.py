@@ -256,8 +256,7 @@ def next_population(parents: FloatArray, population: int, move: float, *, rng: n
     keys = [parents[:, :, axis] for axis in reversed(range(d))]
     ordered = np.take_along_axis(parents, np.lexsort(keys, axis=1)[:, :, None], axis=1)
     one, other = rng.integers(n_parents, size=(2, n_children))
-    cut = rng.integers(k + 1, size=n_children)
-    from_one = np.arange(k) < cut[:, None]  # (children, k)
+    from_one = np.arange(k) < rng.integers(k + 1, size=n_children)[:, None]  # (children, k)
     children = np.where(from_one[:, :, None], ordered[one], ordered[other])
     places = rng.integers(k, size=n_children)
     children[np.arange(n_children), places] += rng.uniform(-move, move, size=(n_children, d))

@@ -108,8 +108,7 @@ def _from_plotly(name: str, columns: tuple[str, ...], label: str | None = None) 
     if plotly is None or plotly.origin is None:
         raise ValueError(f"The set {name} comes with Plotly, which is not installed. Install it: pip install plotly")
     table = read_table(Path(plotly.origin).parent / "package_data" / "datasets" / f"{name}.csv.gz")
-    wide = Box([-1e12] * len(columns), [1e12] * len(columns))
-    records = table.dataset(columns, label, wide)
+    records = table.dataset(columns, label, Box([-1e12] * len(columns), [1e12] * len(columns)))
     return _dataset(name, records.points, records.labels)
 
 

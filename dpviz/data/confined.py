@@ -220,8 +220,7 @@ def limit() -> None:
         return
     used = 0
     with contextlib.suppress(OSError, ValueError):
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        used = pages * os.sysconf("SC_PAGE_SIZE")
+        used = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
     if used:
         most = used + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -112,8 +112,7 @@ def load(name: str, *, n: int | None = None, seed: int = 0, **knobs: object) -> 
     checked_seed = _whole_number("seed", seed)
     if checked_seed < 0:
         raise ValueError(f"seed must be a whole number of at least 0, got {checked_seed}. Pass seed=0 for the default.")
-    values = knob_values(name, entry.knobs, knobs)
-    return entry.make(size, rng=np.random.default_rng(checked_seed), **values)
+    return entry.make(size, rng=np.random.default_rng(checked_seed), **knob_values(name, entry.knobs, knobs))
 
 
 def knob_values(name: str, knobs: tuple[Knob, ...], values: Mapping[str, object]) -> dict[str, Value]:

@@ -166,8 +166,7 @@ def find(method: MethodLike) -> AnyAlgorithm:
     elif callable(getattr(method, "get_params", None)) and not isinstance(method, type):
         found = own.method_of_estimator(method)
     elif callable(method):
-        code = getattr(method, "__code__", None)
-        place = Path(getattr(code, "co_filename", "the function"))
+        place = Path(getattr(getattr(method, "__code__", None), "co_filename", "the function"))
         found = own.method_of(getattr(method, "__name__", "own"), {"fit": method}, place)
     else:
         raise TypeError(

@@ -298,8 +298,7 @@ def heaviest(noisy: Counts, n_clusters: int, *, scale: float) -> Counts:
     upto = np.cumsum(np.maximum(falling, 0.0))
     enough = max(float(noisy.sum()), 0.0) + MARGIN * scale * math.sqrt(2.0 * len(noisy))
     last = max(int(np.searchsorted(upto, enough)), n_clusters - 1)
-    least = falling[min(last, len(falling) - 1)]
-    return np.where(noisy >= least, np.maximum(noisy, 0.0), 0.0)
+    return np.where(noisy >= falling[min(last, len(falling) - 1)], np.maximum(noisy, 0.0), 0.0)
 
 
 @immutable
@@ -383,8 +382,7 @@ def _spread_evenly(places: Points, low: Points, high: Points, even: Points) -> P
 @functools.lru_cache(maxsize=32)
 def _even_places(n: int, d: int) -> Points:
     """Return n places (n, d) of the unit box, each with its mirror image: half of them fill every axis evenly."""
-    ranks = np.random.default_rng(0).permuted(np.tile(np.arange(n // 2), (d, 1)), axis=1)
-    half = (ranks.T + 0.5) / (n // 2)
+    half = (np.random.default_rng(0).permuted(np.tile(np.arange(n // 2), (d, 1)), axis=1).T + 0.5) / (n // 2)
     return frozen(np.vstack([half, 1.0 - half]))
 
 

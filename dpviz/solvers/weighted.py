@@ -156,8 +156,7 @@ def private_seeds(
         places = grid.places()[full] * units
         centers = searched_cells(places, weights[full], packing * units, rng=rng).centers[-1] / units
     # In the order in which all centers together are nearest to the packing's centers.
-    squares = ((packing[:, None] - centers[None]) ** 2).sum(axis=2)
-    centers = centers[linear_sum_assignment(squares)[1]]
+    centers = centers[linear_sum_assignment(((packing[:, None] - centers[None]) ** 2).sum(axis=2))[1]]
     return CellSeeds(centers, packing, noisy, grid.edges)
 
 

@@ -72,7 +72,7 @@ from dpviz.stories.profiles import Profile, chart_height, profile_chart, profile
 from dpviz.stories.spending import SpendingRow, list_spending
 from dpviz.stories.stage import Stops
 from dpviz.stories.view import Projection, View, Words, from_above, project, with_depth
-from dpviz.stories.wording import Doubt, doubt_left
+from dpviz.stories.wording import Doubt, doubt_left, opened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,7 +215,13 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
         It follows from measured values, has no exact digits, and names no protection that is not proved.
         """
+        return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
+
+    def _curators_finding(self) -> str:
         raise NotImplementedError(f"{type(self).__name__} has no finding.")
+
+    def _publics_finding(self) -> str:
+        return self._curators_finding()
 
     def utility(self) -> tuple[Fact, ...]:
         """Return the quality of the release. Exact facts are marked as curator only."""

@@ -440,8 +440,7 @@ def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Ans
     """
     while True:
         # Read at every look, so that Streamlit can end a run that a reader's click has overtaken.
-        own = _of_session(key).own
-        answers = background().ask(source, jobs, own)
+        answers = background().ask(source, jobs, _of_session(key).own)
         if source.uploaded:
             count(source, _runs(source, jobs, answers))
         if answers.complete or time.monotonic() >= until:

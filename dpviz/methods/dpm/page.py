@@ -285,8 +285,7 @@ def rebalanced(shares: Mapping[str, float], changed: str, share: float, locked: 
     The other unlocked shares keep their ratios, as far as LEAST allows. All four add up to 1.
     """
     free = [name for name in shares if name != changed and name not in locked]
-    locked_sum = math.fsum(shares[name] for name in shares if name != changed and name in locked)
-    room = 1.0 - locked_sum
+    room = 1.0 - math.fsum(shares[name] for name in shares if name != changed and name in locked)
     mine = min(max(share, LEAST), room - LEAST * len(free)) if free else room
     return {**shares, changed: mine, **divide({name: shares[name] for name in free}, room - mine)}
 

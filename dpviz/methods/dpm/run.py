@@ -24,11 +24,11 @@ from dpviz.stories.ensemble import Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import RECORD, Contents, box_words
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import Fact, Sentence, chance_limit, cluster_names, counted, number, places_words, times
+from dpviz.stories.panel import Fact, chance_limit, cluster_names, counted, number, places_words, times
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.spending import SpendingRow
 from dpviz.stories.view import Plane, View
-from dpviz.stories.wording import Doubt, in_words, opened, percent, things
+from dpviz.stories.wording import Doubt, in_words, percent, things
 
 # Largest ratio of the clusters' spread to the spread of one cluster for everyone that counts as tighter. Our choice.
 TIGHT = 0.8
@@ -236,10 +236,6 @@ class DPMRun(Run[Params, TreeRelease, Step]):
     def lede(self) -> str:
         """The purpose of the method, and its release. Public."""
         return "Cut through empty space; only **cuts and averages** are published."
-
-    def finding(self) -> Sentence:
-        """Describe the run in one sentence, which names no unproved protection."""
-        return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
         k, known, found, doubt = self.k, self.n_classes, self.n_found, self.doubt

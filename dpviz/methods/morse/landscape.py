@@ -256,8 +256,7 @@ class Basins:
 def basins(cells: Labels) -> Basins:
     """Return the basins of `Regions.cells`, with cells that are finer."""
     n, leaves = len(cells), np.unique(cells)
-    wide = np.pad(cells, 1, mode="edge")
-    shares = (wide == leaves[:, None, None]).astype(np.float64)
+    shares = (np.pad(cells, 1, mode="edge") == leaves[:, None, None]).astype(np.float64)
     for _ in range(SMOOTHINGS):
         # Smooth along one axis, then along the other.
         for _ in range(2):
@@ -382,8 +381,7 @@ def most_cuts(tree: MergeTree) -> int:
 def cut_height(tree: MergeTree, k: int) -> float:
     """Return the height of the cut's rule, within the range that gives k clusters."""
     heights, n = tree.linkage[:, 2], tree.n_leaves
-    finite = heights[np.isfinite(heights)]
-    lowest = max(float(finite.max(initial=0.0)), float(tree.births.max()))
+    lowest = max(float(heights[np.isfinite(heights)].max(initial=0.0)), float(tree.births.max()))
     # Height of the last merge that has happened.
     last = heights[n - k - 1] if k < n else 0.0
     following = heights[n - k] if k > 1 else np.inf

@@ -48,12 +48,12 @@ from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import VALUES, Contents, box_words, protected
 from dpviz.stories.outcomes import Figure, Outcome
-from dpviz.stories.panel import Fact, Sentence, ceiled, chance_limit, cluster_names, counted, number, odds, places_words
+from dpviz.stories.panel import Fact, ceiled, chance_limit, cluster_names, counted, number, odds, places_words
 from dpviz.stories.run import Chart, Run
 from dpviz.stories.spending import SpendingRow
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import View, Words, plane_caption
-from dpviz.stories.wording import Doubt, in_words, opened, things
+from dpviz.stories.wording import Doubt, in_words, things
 
 DENDROGRAM_HEIGHT = 250  # CSS pixels
 # Agreement (ARI) from which clusters are exactly, almost, and partly right. Our choice.
@@ -252,10 +252,6 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def lede(self) -> str:
         """The purpose of the method, and its release. Public."""
         return "Find crowds of any shape; only **hilltops and borders** are published."
-
-    def finding(self) -> Sentence:
-        """Describe the run in one sentence, which names no unproved protection."""
-        return Sentence(opened(self._curators_finding()), opened(self._publics_finding()))
 
     def _curators_finding(self) -> str:
         """Describe the agreement of the clusters with known classes; without any, return the public finding."""

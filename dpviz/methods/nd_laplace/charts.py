@@ -86,8 +86,7 @@ def loss_scene(params: Params, words: Words, measure: Measure) -> Scene:
     """
     box, epsilon = square_of(words.box, params), params.epsilon
     logs = np.log(inside_probability(_middles(box), box, epsilon=epsilon)).reshape(CELLS, CELLS)
-    slopes = np.gradient(logs, *(box.widths / CELLS))
-    factor = 1.0 + np.minimum(np.hypot(*slopes) / epsilon, 1.0)
+    factor = 1.0 + np.minimum(np.hypot(*np.gradient(logs, *(box.widths / CELLS))) / epsilon, 1.0)
     caption = (
         "No color: ε, as the thesis claims everywhere. More color: more privacy lost; full color would be 2 ε, as "
         f"proved. In the corner it is {ceiled(redraw_loss(box, epsilon=epsilon))} ε."

@@ -155,8 +155,7 @@ def descend(mixture: Mixture, points: Points) -> tuple[Points, FloatArray]:
         moving = length[active] > CONVERGED
         # a_i of Newton's method: at most LONGEST_SHARE far away, unlimited close to a minimum.
         newton = 1.0 / np.maximum(here.curvatures, 1e-12)
-        reach = np.abs(newton * here.slopes).max(axis=1)
-        whole = (here.curvatures[:, -1] > 0) & (reach < CLOSE)
+        whole = (here.curvatures[:, -1] > 0) & (np.abs(newton * here.slopes).max(axis=1) < CLOSE)
         step = here.step(np.where(whole[:, None], newton, np.minimum(newton, LONGEST_SHARE)))
         places[active[moving]] += step[moving]
         active = active[moving]

@@ -275,8 +275,7 @@ def _shares(n_components: int) -> FloatArray:
 
 def lowest_between(mixture: Mixture, starts: Points, ends: Points) -> tuple[Points, FloatArray]:
     """Return the place of least density (m, D) on each segment from `starts` to `ends` (m, D), and ln p there (m,)."""
-    shares = np.linspace(0.0, 1.0, SEGMENT_POINTS)[1:-1, None]
-    inner = starts[:, None] + shares * (ends - starts)[:, None]
+    inner = starts[:, None] + np.linspace(0.0, 1.0, SEGMENT_POINTS)[1:-1, None] * (ends - starts)[:, None]
     densities = mixture.log_density(inner.reshape(-1, mixture.d)).reshape(inner.shape[:2])
     rows, lowest = np.arange(len(starts)), densities.argmin(axis=1)
     return inner[rows, lowest], densities[rows, lowest]
@@ -309,8 +308,7 @@ def climb(mixture: Mixture, starts: Points) -> tuple[Points, BoolArray, Labels]:
             break
         if count in MEETINGS:
             active = active[_met(places[active], mixture.at(places[active]).metric, active, follows)]
-        at = places[active]
-        steps, states = climb_steps(*mixture.code, at, lost, active)
+        steps, states = climb_steps(*mixture.code, places[active], lost, active)
         near[active[states == ARRIVED]] = True
         moving = states == WALKING
         active = active[moving]
@@ -337,8 +335,7 @@ def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labe
     numbers = np.fmod(np.concatenate([cells, finest[:, None]], axis=1), 2.0**62).astype(np.int64)
     # Odd factors of a hash of cells: random, but the same in every run. Overflow wraps around, which is harmless here.
     factors = 2 * np.random.default_rng(0).integers(2**62, size=d + 1, dtype=np.int64) + 1
-    keys = (numbers * factors).sum(axis=1)
-    _, firsts, names = np.unique(keys, return_index=True, return_inverse=True)
+    _, firsts, names = np.unique((numbers * factors).sum(axis=1), return_index=True, return_inverse=True)
     heir = np.arange(len(follows))
     heir[walks] = walks[firsts][names]
     follows[:] = heir[follows]

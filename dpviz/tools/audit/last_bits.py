@@ -78,8 +78,7 @@ class CountStep(Step):
 
 def steps(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Iterator[CountStep]:
     """Count the records near one side of the box, and add Laplace noise of scale 1 / epsilon."""
-    unit = box.to_unit(box.clip(as_points(points, n_features=box.d)))
-    count = float((unit[:, 0] > CORNER).sum())
+    count = float((box.to_unit(box.clip(as_points(points, n_features=box.d)))[:, 0] > CORNER).sum())
     # The exact sampler also uses the seed, so that an audit can be repeated.
     source = rng if params.sampler == QUICK else SecretGenerator(OsBits(rng.bytes))
     yield CountStep(count, laplace([count], scale=1.0 / params.epsilon, rng=source))

@@ -353,8 +353,7 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
     level = bound.options.level()
     leaks = np.maximum(least_epsilons(right, wrong, marks, level, limit.delta), 0.0)
     most = np.maximum(least_epsilons(marks, 0, marks, level, limit.delta), 0.0)
-    sure = bound.options.level(VERDICT_CONFIDENCE)
-    allowed = allowed_hits(wrong, marks, sure, limit.epsilon, limit.delta)
+    allowed = allowed_hits(wrong, marks, bound.options.level(VERDICT_CONFIDENCE), limit.epsilon, limit.delta)
     # The last values are for all events, each with its share of the error.
     leaks[-1], most[-1] = bound.epsilon_lower, bound.ceiling
     played = []
@@ -582,8 +581,7 @@ def _lines(audited: Audited) -> tuple[RocLine, ...]:
 def _points(line: FloatArray) -> tuple[tuple[float, float], ...]:
     """Return a line (m, 2) without points between two others on one straight line, and no more than are seen."""
     line = np.round(line, 4)
-    step = np.diff(line, axis=0)
-    line = line[np.concatenate([[True], (step != 0.0).any(axis=1)])]
+    line = line[np.concatenate([[True], (np.diff(line, axis=0) != 0.0).any(axis=1)])]
     before, after = line[1:-1] - line[:-2], line[2:] - line[1:-1]
     turns = np.abs(before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]) > 1e-9
     line = line[np.concatenate([[True], turns, [True]])] if len(line) > 2 else line

@@ -417,8 +417,7 @@ class _Route:
         if not cuts:
             return
         self.depth += 1
-        m = len(self._axes)
-        new = np.arange(m, 1 + max(cut.children[1] for cut in cuts))
+        new = np.arange(len(self._axes), 1 + max(cut.children[1] for cut in cuts))
         self._axes = np.concatenate([self._axes, np.zeros(new.size, dtype=np.intp)])
         self._last = np.concatenate([self._last, np.zeros(new.size, dtype=np.uint16)])
         self._children = np.concatenate([self._children, np.repeat(new, 2)])
