@@ -130,7 +130,8 @@ class Comparison(Confidential):
         done = self.rows[self.rows["status"] == OK].copy()
         for part in ("published", "proved"):
             known = done[f"{part}_epsilon"].notna()
-            persons = [promised_numbers(row, part) for row in done[known].to_dict("records")]
+            rows: list[Any] = done[known].to_dict("records")
+            persons = [promised_numbers(row, part) for row in rows]
             if persons:
                 done.loc[known, [f"{part}_epsilon", f"{part}_delta"]] = persons
         # With bounds from the records, nothing is proved.

@@ -139,6 +139,13 @@ def check_drawing(text, shown, place, frame):
     assert not re.search(r"<script|onerror|(href|src)=.https?:", text)
 
 
+def test_an_article_about_a_method_without_privacy_shows_its_public_step_and_no_epsilon(open_page):
+    page = open_page(FIRST, mode="lloyd", **LINKS["blobs"])
+    text = make(page.shown, FIRST, ExportRequest("article-svg", frame=10**6)).content.decode()
+    assert "Nothing is claimed, and nothing is proved." in text
+    assert "at ε" not in text
+
+
 def check_article(text, shown, place, frame):
     """Check the public picture for print; a page without runs gives its drawing, and its menu says why."""
     if not isinstance(shown, MethodScreen):

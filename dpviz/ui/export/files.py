@@ -1,6 +1,7 @@
 """Files with the picture on screen, each made from the parts that its audience may see."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -136,15 +137,19 @@ class _Picture:
         if not isinstance(screen, MethodScreen):
             return self.svg()
         scene = screen.curators_scenes[0].public()
-        stop = scene.frames[self.frame]
-        words = screen.runs[0][1].stage_words()[1]
+        # Some pictures show the public fewer steps.
+        frame = min(self.frame, len(scene.frames) - 1)
+        stop, run = scene.frames[frame], screen.runs[0][1]
+        words = run.stage_words()[1]
         title, data = screen.runs[0][0].algorithm.title, screen.source.dataset
         epsilon = epsilon_of(screen)
-        at = "" if epsilon is None else f" at ε = {epsilon:g}"
+        # A method without privacy has no ε, although the link has one.
+        is_none = epsilon is None or math.isinf(run.guarantee.stated.epsilon)
+        at = "" if is_none else f" at ε = {epsilon:g}"
         notes = (quotable(screen), f"Picture: dpviz, {title}{at}. Data: {data.title}.")
         scene = replace(scene, caption=stop.detail or scene.caption)
         return printed(
-            scene, f"{ARTICLE_PX}px", ARTICLE_PX, frame=self.frame, notes=notes, legend=True, headline=words.finding
+            scene, f"{ARTICLE_PX}px", ARTICLE_PX, frame=frame, notes=notes, legend=True, headline=words.finding
         )
 
     def csv(self) -> str:
