@@ -35,7 +35,6 @@ export function logPlaces(values) {
 // ---- Motion ----------------------------------------------------------------------------------------------------
 
 export const easeInOut = (/** @type {number} */ t) => (t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) * (1 - t));
-export const easeInOutCubic = (/** @type {number} */ t) => (t < 0.5 ? 4 * t * t * t : 1 - (-2 * t + 2) ** 3 / 2);
 /** Fast at first, so that it answers at once. @param {number} t */
 export const easeOutCubic = (t) => 1 - (1 - t) ** 3;
 /** Whether the reader wants no motion. */

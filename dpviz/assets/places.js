@@ -1,4 +1,4 @@
-// Places of centers: their cells and borders, in pairs, and on their way from one ε to the next.
+// Places of centers: their cells and borders, and their partners.
 
 import { mix } from "./kit.js";
 
@@ -60,16 +60,3 @@ export function nearestPartners(count, others, apart, most = Infinity) {
   }
   return partners;
 }
-
-/**
- * Return `to` in an order in which each place is near the one that it glides from; null where they are not as many.
- * @param {Pair[] | null} from @param {Pair[] | null} to
- */
-export function matchPlaces(from, to) {
-  if (!from || !to || from.length !== to.length) return null;
-  const partners = nearestPartners(from.length, to.length, (i, j) => Math.hypot(to[j][0] - from[i][0], to[j][1] - from[i][1]));
-  return Array.from(partners, (j) => to[j]);
-}
-
-/** Return places on their way; those that come from nowhere are there. @param {Pair[] | null} from @param {Pair[]} to @param {number} t @returns {Pair[]} */
-export const between = (from, to, t) => to.map(([x, y], i) => (from ? [mix(from[i][0], x, t), mix(from[i][1], y, t)] : [x, y]));

@@ -76,23 +76,22 @@ declare global {
 
 // ---- Compare: dpviz/tools/compare/stage.py ----
 
-/** Stated ε, then low, median and high of the cost. */
-export type Stop = [number, number, number, number];
-
 export interface CompareMap {
   key: string;
   name: string;
   short: string;
-  hue: number;
   proved: boolean;
   promise: string;
   /** Number and unit at each ε. */
   numbers: [string, string][];
-  odds: (number | null)[];
   centers: (number[] | null)[];
+  /** Centers of some runs at each ε, as bytes; none for everyone. */
+  haze: string[][];
+  /** Median cost at each ε, × without privacy; none for everyone. */
   costs: (number | null)[];
-  line: (Stop | null)[];
-  smallest: [early: number, epsilon: number, late: number | null] | null;
+  /** The column from which on it works, and this in words. */
+  first: number | null;
+  reach: string;
 }
 
 export interface CompareData {
@@ -101,15 +100,16 @@ export interface CompareData {
   texts: string[];
   findings: string[];
   lede: string;
+  /** A second sentence where there is room. */
+  middle: string;
   asked: [string, string];
+  /** Most right guesses at each ε, in words and as a share of the way from 50 to 100. */
+  prices: [string, number][];
   spoken: string[];
   conditions: [string, string][];
   aspect: number;
   flat: boolean;
-  limit: string;
   most: number;
-  top: number;
-  no_data: number | null;
   records: number[] | null;
   maps: CompareMap[];
   key: string;
@@ -124,32 +124,18 @@ export interface CompareData {
   session?: string;
 }
 
-/** A small map with its words. */
-export interface Card {
+/** A method's words and maps. */
+export interface CompareRow {
   key: string;
   map: CompareMap;
   button: HTMLButtonElement;
-  canvas: HTMLCanvasElement;
-  line: HTMLElement;
+  cells: HTMLCanvasElement[];
   name: HTMLElement;
-  promise: HTMLElement;
   number: HTMLElement;
   unit: HTMLElement;
-  /** Centers at each ε. */
-  places: (Pair[] | null)[];
-  from: Pair[] | null;
-  to: Pair[] | null;
-  now: Pair[] | null;
-}
-
-/** What the chart needs to know of the stage. */
-export interface CompareView {
-  data: CompareData;
-  cards: Card[];
-  pick: string | null;
-  phone: boolean;
-  large: boolean;
-  names: number;
+  /** Centers of the run shown, and of the haze's runs, at each ε. */
+  centers: (Pair[] | null)[];
+  haze: Pair[][][];
 }
 
 // ---- Audit: dpviz/tools/audit/pictures.py and page.py ----

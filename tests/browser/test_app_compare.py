@@ -13,7 +13,7 @@ from tests.browser.servers import Server
 from tests.browser.test_app import APP, behind, picture_of, switch
 from tests.browser.test_app_access import accessible
 from tests.browser.test_app_uploads import csv, uploaded
-from tests.browser.waiting import SLOW, box_of, next_frame, still
+from tests.browser.waiting import SLOW, box_of, next_frame
 
 pytestmark = pytest.mark.still
 
@@ -21,11 +21,11 @@ FEW = "&".join(["n=300", *(f"with_{key}={int(key in ('dplloyd', 'eugkm'))}" for 
 
 SCREEN = FirstScreen(
     ".dpviz-compare",
-    (".finding", ".maps", ".tool", ".thumb", ".why", ".seen"),
-    {(1366, 768): (0.28, 100), (1280, 720): (0.28, 100), (1920, 1080): (0.28, 100), (390, 844): (0.17, 60)},
-    n_boxes=5,
+    (".finding", ".maps", ".frame", ".why", ".seen"),
+    {(1366, 768): (0.33, 100), (1280, 720): (0.33, 100), (1920, 1080): (0.4, 100), (390, 844): (0.37, 60)},
+    n_boxes=35,
 )
-# The texts under the first map, in the head and at the thumb, at every frame while ε is dragged.
+# The texts beside the rows and in the head, and the framed column, at every frame while ε is dragged.
 FRAMES = """() => {
   const { shadowRoot: root } = [...document.querySelectorAll("*")]
     .find((element) => element.shadowRoot?.querySelector(".dpviz-compare"));
@@ -34,10 +34,18 @@ FRAMES = """() => {
     const input = root.querySelector("input[type=range]");
     const text = (selector) => root.querySelector(selector).textContent;
     window.frames_seen.push([input.value, input.getAttribute("aria-valuetext"), text(".now"), text(".finding"),
-      [...root.querySelectorAll(".number")].map((number) => number.textContent).join(" ")]);
+      [...root.querySelectorAll(".number")].map((number) => number.textContent).join(" "),
+      root.querySelector(".price.here").textContent]);
     requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
+}"""
+
+# The box of a row's map at ε = 1.
+MAP_AT_ONE = """(button) => {
+  let cell = button;
+  for (let i = 0; i < 4; i += 1) cell = cell.nextElementSibling;
+  return cell.dataset.dpvizBox.split(" ").map(Number);
 }"""
 
 # True if no map has ink inside of its border.
@@ -72,18 +80,14 @@ def test_everything_shares_the_first_screen_and_all_numbers_are_those_of_one_eps
 
 
 def on_the_first_screen(page: Page) -> None:
-    """See maps, numbers and chart whole, with few words, for both audiences, and the law's number above the track."""
+    """See all maps, numbers and prices whole, with few words, for both audiences; a phone has four of the columns."""
     for audience in ("Curator", "Everyone"):
         button = page.get_by_role("button", name=audience, exact=True)
         button.click()
         expect(button).to_have_attribute("aria-pressed", "true", timeout=SLOW)
-        SCREEN.check(page, keys=("End", "Home"))
-    for width, height in ((1366, 768), (390, 844)):
-        page.set_viewport_size({"width": width, "height": height})
-        still(page)
-        places = replace(SCREEN, parts=(".law-number", ".thumb")).look(page)["places"]
-        assert places[".law-number"][3] < places[".thumb"][1] + 8, width
-    page.set_viewport_size(SIZE)
+        *large, phone = SCREEN.sizes
+        SCREEN.check(page, large, keys=("End", "Home"))
+        replace(SCREEN, n_boxes=20).check(page, [phone], keys=("End", "Home"))
 
 
 def stays_in_reach(page: Page) -> None:
@@ -111,22 +115,30 @@ def stays_in_reach(page: Page) -> None:
 def dragged(page: Page) -> None:
     """Drag ε, see the same value of it throughout every frame, and open the help on valid comparisons."""
     stage = stage_of(page)
-    left, top, width, _ = box_of(stage.locator(".tool"))
+    slider = stage.get_by_role("slider")
+    slider.press("End")
+    columns = [box_of(each) for each in stage.locator(".price").all()]
     page.evaluate(FRAMES)
-    page.mouse.move(left + 0.5 * width, top + 60)
+    end, top, _, _ = columns[-1]
+    page.mouse.move(end + 10, top - 60)
     page.mouse.down()
     for i in range(20):
-        page.mouse.move(left + (0.5 - 0.018 * i) * width, top + 60)
+        page.mouse.move(end + 10 - (end - columns[0][0]) * i / 19, top - 60)
         next_frame(page)
     page.mouse.up()
     seen = page.evaluate("() => window.frames_seen")
     said = {value: tuple(rest) for value, *rest in seen}
-    assert len(said) > 5, "it was not dragged"
+    assert len(said) == len(columns), "it was not dragged across all columns"
     for value, *rest in seen:
-        spoken, now, finding, numbers = rest
-        assert (spoken, now, finding, numbers) == said[value], "a frame shows two values of ε"
+        spoken, now, _, numbers, price = rest
+        assert tuple(rest) == said[value], "a frame shows two values of ε"
+        assert price.endswith(now.removeprefix("ε = ")), "the frame is around another column"
         assert spoken.startswith(now.replace("=", "").replace("  ", " ")), (spoken, now)
         assert all(number.rstrip("×") in spoken for number in numbers.split())
+    framed, column = box_of(stage.locator(".frame")), box_of(stage.locator(".price.here"))
+    assert abs(framed[0] + framed[2] / 2 - column[0] - column[2] / 2) < 2
+    assert stage.get_attribute("data-index") == "0"
+    slider.press("ArrowRight")
     at = stage.get_attribute("data-value")
     # The page follows when the slider rests.
     expect(page).to_have_url(re.compile(rf"compare_at={at}"), timeout=SLOW)
@@ -144,7 +156,9 @@ def test_a_map_leads_to_the_picture_of_its_run_on_its_own_page(
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.goto(f"{server(APP)}/compare?chosen=none")
     stage = stage_of(page)
-    stage.get_by_role("button", name=re.compile("^DPM, repaired")).click()
+    # A click on a map chooses its column and its row.
+    left, top, across, down = stage.get_by_role("button", name=re.compile("^DPM, repaired")).evaluate(MAP_AT_ONE)
+    page.mouse.click(left + across / 2, top + down / 2)
     expect(page).to_have_url(re.compile("chosen=dpm"), timeout=SLOW)
     expect(page.get_by_text("Chosen: DPM, repaired, ε = 1")).to_be_visible(timeout=SLOW)
     # The button is far below the fold.

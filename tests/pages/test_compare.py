@@ -1,6 +1,7 @@
 """Compare page: the link has the question, a click leads to that very run, and exact results are curator only."""
 
 import re
+from base64 import b64decode
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare.page import runs as compare_cards
 from dpviz.tools.compare.page.runs import GRIDS, TYPICAL
 from dpviz.tools.compare.proposal import recommend
-from dpviz.tools.compare.runs import ENTRIES, EPSILONS, TrialPart, packaged, part
+from dpviz.tools.compare.runs import COLUMNS, ENTRIES, EPSILONS, TrialPart, packaged, part
 from dpviz.ui import asking
 from dpviz.ui.asking import Answers
 from tests.pages.conftest import at_once
@@ -63,17 +64,24 @@ def test_it_opens_finished_with_the_runs_that_came_along(open_page):
     assert [title.value for title in page.app.title] == ["Compare"]
     assert not {"Stop", "Go on"} & set(page.buttons)
     shown = page.compared
-    assert tuple(shown["epsilons"]) == EPSILONS
-    assert shown["findings"][at(page)] == "Proved methods all cluster almost as well as without privacy."
-    assert shown["findings"][EPSILONS.index(0.1)].startswith("Here, the noisy grid wins; ")
-    assert [each["short"] for each in shown["maps"]] == ["k-means", "DPM", "Morse", "Noisy grid", "DPM as published"]
+    assert tuple(shown["epsilons"]) == COLUMNS
+    assert shown["findings"][at(page)] == "All four proved methods work at this price."
+    assert shown["findings"][COLUMNS.index(0.1)] == "One of four proved methods works at this price."
+    assert [words for words, _ in shown["prices"]] == ["51", "53", "58", "74", "96", "over 99", "over 99"]
+    assert [each["short"] for each in shown["maps"]] == ["Noisy grid", "k-means", "DPM", "Morse", "DPM as published"]
     for key, each in maps(page).items():
-        rows = [packaged().find_rows(packaged().records, part(key, epsilon)) for epsilon in EPSILONS]
-        expected = [float(np.median([row["inertia_ratio"] for row in runs])) for runs in rows]
-        np.testing.assert_allclose([stop[2] for stop in each["line"]], expected, rtol=1e-4)
-        np.testing.assert_allclose(each["costs"], [runs[TYPICAL]["inertia_ratio"] for runs in rows], rtol=1e-4)
-        first = load("blobs", n=5000).box.to_unit(rows[at(page)][TYPICAL]["centers"])
+        rows = [packaged().find_rows(packaged().records, part(key, epsilon)) for epsilon in COLUMNS]
+        medians = [float(np.median([row["inertia_ratio"] for row in runs])) for runs in rows]
+        np.testing.assert_allclose(each["costs"], medians)
+        assert each["first"] == min(i for i in range(len(COLUMNS)) if max(medians[i:]) <= 1.2)
+        to_unit = load("blobs", n=5000).box.to_unit
+        first = to_unit(rows[at(page)][TYPICAL]["centers"])
         np.testing.assert_allclose(np.reshape(each["centers"][at(page)], (-1, 2)), first, atol=1e-4)
+        for haze, runs in zip(each["haze"], rows, strict=True):
+            assert len(haze) == 24
+            for packed, row in zip(haze, runs, strict=False):
+                places = np.frombuffer(b64decode(packed), dtype=np.uint8).reshape(-1, 2) / 255.0
+                np.testing.assert_allclose(places, to_unit(row["centers"]), atol=0.51 / 255.0)
     (table,) = [frame.value for frame in page.app.dataframe if "Guarantee" in frame.value]
     assert len(table) == 5 * len(EPSILONS) + 1
     assert not page.warnings
@@ -87,8 +95,22 @@ def test_new_noise_is_another_run_in_the_maps_and_nothing_else(open_page):
     assert page.query["compare_draw"] == str(TYPICAL + 1)
     for old, new in zip(before["maps"], after["maps"], strict=True):
         assert old["centers"] != new["centers"]
-        assert old["line"] == new["line"]
+        assert (old["costs"], old["haze"]) == (new["costs"], new["haze"])
     assert open_page("compare", **page.link).compared["maps"] == after["maps"]
+
+
+def test_another_limit_moves_the_black_line_and_is_in_the_link(open_page):
+    page = open_page("compare", compare_tab="solve")
+    before = {key: each["first"] for key, each in maps(page).items()}
+    page.set("slider", "Cost at most, × without privacy", 1.5)
+    after = {key: each["first"] for key, each in maps(page).items()}
+    assert page.compared["most"] == 1.5
+    assert "at most 50 % more" in page.compared["lede"]
+    assert {key: (before[key], after[key]) for key in before if before[key] != after[key]} == {
+        "convergent_kmeans": (2, 1),
+        "morse": (3, 2),
+    }
+    assert maps(open_page("compare", **page.link)) == maps(page)
 
 
 def test_other_records_wait_for_their_runs_which_can_be_stopped(open_page):
@@ -110,9 +132,8 @@ def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(ope
         "dplloyd": ("DPLloyd", True),
         "dpm_published": ("DPM, as published", False),
     }
-    assert all(None not in each["line"] and None not in each["centers"] for each in shown.values())
+    assert all(None not in each["costs"] and None not in each["centers"] for each in shown.values())
     assert page.compared["chosen"] == "dplloyd"
-    assert page.compared["no_data"] > 1.0
     assert "Choosing ε" in told(page)
     assert "No one has proved its ε" in told(page)
     again = open_page("compare", **page.link)
@@ -120,7 +141,7 @@ def test_the_frontier_has_a_line_for_each_method_and_the_link_brings_it_back(ope
     assert [each.query["name_2"] for each in (page, again, again.look("public"))] == ["**Retired**"] * 3
     (table,) = [frame.value for frame in page.app.dataframe if "Guarantee" in frame.value]
     assert set(table["Guarantee"].str.partition(":")[0]) == {"proved", "claimed, not proved", "no record is read"}
-    assert "run-chosen" in page.packed()
+    assert {"run-chosen", "curves"} <= set(page.packed())
     assert not page.warnings
 
 
@@ -131,7 +152,7 @@ def test_a_click_chooses_a_run_that_can_be_pinned(open_page, monkeypatch):
     click("dplloyd", 2)
     page.run()
     assert page.query["chosen"] == "dplloyd"
-    assert page.query["chosen_epsilon"] == "1.0"
+    assert page.query["chosen_epsilon"] == "0.3"
     page.press("Pin")
     assert {"run-chosen", "run-pinned"} <= set(page.packed())
     assert page.query["pinned"] == "dplloyd"
@@ -255,13 +276,13 @@ def test_the_public_sees_promises_and_one_release_of_each_method(open_page, know
     (one,) = {(job.arguments[0].first, job.arguments[0].n_runs) for job in known}
     assert TYPICAL in range(one[0], sum(one)), "no more runs than the maps show"
     shown = page.compared
-    assert (shown["public"], shown["records"], shown["no_data"]) == (True, None, None)
+    assert (shown["public"], shown["records"]) == (True, None)
     assert {key: each["numbers"][at(page)] for key, each in maps(page).items()} == {
         "dplloyd": ["74", "in 100"],
         "dpm_published": ["–", "no limit known"],
     }
     assert all(each["centers"][at(page)] for each in shown["maps"])
-    assert not any(each["costs"] or each["line"] or each["smallest"] for each in shown["maps"])
+    assert not any(each["costs"] or each["haze"] or each["reach"] for each in shown["maps"])
     assert "Costs are exact" in told(page)
     assert "200" not in told(page) + shown["lede"]
     assert len(page.app.dataframe) == 0

@@ -145,7 +145,7 @@ def test_the_public_of_an_upload_sees_promises_alone(upload, known):
     assert {centers for each in page.compared["maps"] for centers in each["centers"]} == {None}
     assert page.compared["records"] is None
     assert "60" not in page.compared["lede"]
-    assert page.compared["maps"][0]["numbers"][2] == ["74", "in 100"]
+    assert page.compared["maps"][0]["numbers"][3] == ["74", "in 100"]
     assert address(page)["data"] == "upload"
     assert hashlib.sha256(CSV).hexdigest()[:16] not in str(address(page))
     assert page.packed() == {}

@@ -12,6 +12,7 @@ released.
 
 import gzip
 import json
+import math
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -153,12 +154,12 @@ class CompareQuestion:
     seed: int
 
     def parts(self, n: int, epsilons: Sequence[float] | None = None) -> list[TrialPart]:
-        """Return the runs, first a few of every method at every ε, so that all lines appear soon."""
+        """Return the runs, first a few of every method at every ε, from ε = 1 outward."""
         return [
             TrialPart(entry, epsilon, self.n_clusters, self.seed + first, size, n)
             for first, size in pieces(self.n_runs)
             for entry in self.entries
-            for epsilon in (self.epsilons if epsilons is None else epsilons)
+            for epsilon in sorted(epsilons or self.epsilons, key=lambda each: abs(math.log(each)))
         ]
 
 
@@ -381,9 +382,10 @@ def trials(points: Points, box: Box, classes: Labels | None, part: TrialPart) ->
 FILE = FOLDER / "compare" / "default.json.gz"
 # Data set on screen when the app opens.
 DATA = "blobs"
-N_RUNS = 30
+N_RUNS = 40
 # Every value of the page's shorter grids is among them.
 EPSILONS = (
+    0.03,
     0.05,
     0.07,
     0.1,
@@ -405,7 +407,10 @@ EPSILONS = (
     10.0,
     15.0,
     20.0,
+    30.0,
 )
+# Columns of Compare's stage. Every grid of the page contains them.
+COLUMNS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 # Columns of a row that nothing on the page uses: names and times.
 DROPPED = ("key", "seconds", *versions())
 # Levels of a coordinate between the two walls of the box.

@@ -1,14 +1,15 @@
-"""Compare's stage: a small map of each method at one ε, its number, the chart, and a finding for each ε.
+"""Compare's stage: a small map of each method at each ε, their costs, the price of each ε, and a finding for it.
 
-Costs, bands and records are exact and named `nonprivate_*`. `CompareStage.public` is the one filter that leaves them
-out and replaces every sentence with its public version. The centers come from one run; they are released if the noise
-of the records is known.
+Costs and records are exact and named `nonprivate_*`. `CompareStage.public` is the one filter that leaves them out and
+replaces every sentence with its public version. The centers come from one run; they are released if the noise of the
+records is known. The haze of a map needs further runs, each of which would be one more release, so it is for the
+curator.
 """
 
 import math
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -26,35 +27,20 @@ from dpviz.core import (
     immutable_value,
 )
 from dpviz.plots import Audience
-from dpviz.stories.label import ceiled_two
 from dpviz.stories.panel import WHOLE_LIMIT, Sentence, limit, number, times
 from dpviz.stories.wording import in_words
-from dpviz.tools.compare.frontier import LEAK, NEIGHBORS, EpsilonMeaning, Series, band
+from dpviz.tools.compare.frontier import LEAK, NEIGHBORS, EpsilonMeaning, Series
 from dpviz.tools.compare.runs import CENTERS, ENTRIES, Rows
-from dpviz.tools.trials import OK
 
 NO_COST = "Nothing to compare with: k-means without privacy costs 0. Lower k."
-# Limit of the bracket: at most 20 % more cost than without privacy.
-LIMIT = 1.2
-# Confidence of the bracket's interval, at each ε.
+# Confidence of the interval of the smallest ε, at each ε.
 CONFIDENCE = 0.95
-# Costs, × without privacy, up to which a method is as good, almost as good, and from which it is clearly worse. Our
-# choice.
-LEVEL, NEAR, FAR = 1.05, 1.12, 1.35
-# Cost of one unlucky run whose method's median is below FAR. Our choice.
-UNLUCKY = 1.6
-# The chart ends a little above the cost of no data, at which no method is worth it: at ABOVE times that cost, after
-# limiting the cost to the range from LEAST_TOP to MOST_TOP.
-LEAST_TOP, MOST_TOP, ABOVE = (1.6, 40.0, 1.15)
+# Runs whose borders are a map's haze.
+N_HAZE = 24
 # Size of the even sample that is drawn in each small map.
 N_RECORDS = 1_200
-# Names inside a sentence.
-SAID = {"Noisy grid": "the noisy grid", "DPM as published": "published DPM"}
-# Subject of the odds, in full and in few words.
-ASKED = (
-    "Someone who knows everyone else guesses whether you are in the data: right, times in 100 (a coin: 50)",
-    "Attackers right, in 100",
-)
+# Subject of the odds below the columns, on a wide screen and on a phone.
+ASKED = ("Attackers guess right at most, in 100", "Attackers right, in 100")
 UNPROVED, NO_LIMIT = "not proved", "no limit known"
 
 
@@ -70,22 +56,23 @@ class Smallest:
     late: float | None
 
 
-def smallest(series: Series) -> Smallest | None:
-    """Return the smallest ε of the runs from which on the median cost is at most LIMIT, × without privacy.
+def smallest(series: Series, epsilons: Sequence[float], most: float) -> Smallest | None:
+    """Return the smallest of `epsilons` from which on the median cost is at most `most`, × without privacy.
 
     The median of n independent runs lies between their order statistics l and n + 1 - l with probability
-    at least 1 - 2 P(Binomial(n, 1/2) < l), whatever their distribution. None if even the largest ε exceeds LIMIT.
+    at least 1 - 2 P(Binomial(n, 1/2) < l), whatever their distribution. None if even the largest ε exceeds it.
     """
 
     def first(costs: Sequence[float]) -> float | None:
         kept = None
-        for epsilon, cost in zip(reversed(series.epsilons), reversed(costs), strict=True):
-            if cost > LIMIT:
+        for epsilon, cost in zip(reversed(epsilons), reversed(costs), strict=True):
+            if cost > most:
                 break
             kept = epsilon
         return kept
 
-    runs = [series.nonprivate_at(epsilon) for epsilon in series.epsilons]
+    # At an ε without a cost, every run failed.
+    runs = [series.nonprivate_at(each) if each in series.epsilons else np.array([math.inf]) for each in epsilons]
     middle = first([float(np.median(costs)) for costs in runs])
     if middle is None:
         return None
@@ -144,33 +131,33 @@ def promise(guarantees: Sequence[Guarantee | None], adjacency: str, *, bounds_pu
     return Promise(EpsilonMeaning.SAME, tuple([None if each is None else each.odds() for each in proofs]))
 
 
-# Point of a line: proved or claimed ε, then the band's low, median and high.
-Stop: TypeAlias = tuple[float, float, float, float]
-
-
 @immutable
 class MethodMap(Confidential):
-    """One method: its map and number at each of E values of ε, and its line in the chart."""
+    """One method: its map and its cost at each of E values of ε."""
 
     key: str
     name: str
     short: str
-    hue: int
     promise: Promise
     # (E,) centers of the run shown, each (m, d) in box units; None while they are being computed.
     centers: tuple[Centers | None, ...]
     # Audience of the centers: released, or curator only if each run would be one more release.
     audience: Audience
-    # (E,) costs of the run shown, × without privacy.
+    # (E,) centers of up to N_HAZE runs, as `centers`. Curator only: together they spend N_HAZE times ε.
+    haze: tuple[tuple[Centers, ...], ...] = ()
+    # (E,) median costs over all runs, × without privacy; None until there is one.
     nonprivate_costs: tuple[float | None, ...] = ()
-    # (E,) points over all runs; None if no run succeeded.
-    nonprivate_line: tuple[Stop | None, ...] = ()
+    # None until all runs are finished.
     nonprivate_smallest: Smallest | None = None
 
     def public(self) -> "MethodMap":
         """Return the public part."""
         centers = self.centers if self.audience is not Audience.CURATOR else (None,) * len(self.centers)
-        return replace(self, centers=centers, nonprivate_costs=(), nonprivate_line=(), nonprivate_smallest=None)
+        return replace(self, centers=centers, haze=(), nonprivate_costs=(), nonprivate_smallest=None)
+
+    def nonprivate_works(self, epsilon: float) -> bool:
+        """Return True if the median keeps the limit at `epsilon` and at every larger value: right of the black line."""
+        return self.nonprivate_smallest is not None and epsilon >= self.nonprivate_smallest.epsilon
 
 
 @immutable
@@ -188,10 +175,10 @@ class CompareStage(Confidential):
     aspect: float
     n_runs: int
     n_features: int
+    # Cost up to which a method works, × without privacy.
+    most: float
     # (m, 2) even sample, box units.
     nonprivate_records: Points | None = None
-    # Cost of centers that no record was read for, × without privacy.
-    nonprivate_no_data: float | None = None
     is_public: bool = field(default=False)
 
     def public(self) -> "CompareStage":
@@ -203,31 +190,39 @@ class CompareStage(Confidential):
             lede=_public(self.lede),
             conditions=tuple((_public(words), _public(more)) for words, more in self.conditions if more.public),
             nonprivate_records=None,
-            nonprivate_no_data=None,
             is_public=True,
         )
 
     def data(self) -> dict[str, object]:
         """Return the stage as the browser takes it (dpviz/assets/compare_stage.js)."""
-        top = ABOVE * min(max(self.nonprivate_no_data or 6.0, LEAST_TOP), MOST_TOP)
+        # Methods that need a smaller ε stand higher, so that the black line is a staircase.
+        maps = sorted(self.maps, key=lambda each: (not each.promise.proved, _least(each)))
+        odds = [
+            max((each.promise.odds[i] or 0.0 for each in maps if each.promise.proved), default=0.0)
+            for i in range(len(self.epsilons))
+        ]
+        prices = [limit(each) if each else "–" for each in odds]
+        said = [
+            ", ".join(f"{each.short} {' '.join(filter(None, self.number_of(each, i)))}" for each in maps)
+            for i in range(len(self.epsilons))
+        ]
+        texts = [number(epsilon) for epsilon in self.epsilons]
         return {
             "public": self.is_public,
             "epsilons": list(self.epsilons),
-            "texts": [number(epsilon) for epsilon in self.epsilons],
+            "texts": texts,
             "findings": [each.curator for each in self.findings],
             "lede": self.lede.curator,
+            "middle": "" if self.is_public else f"Numbers: medians of {self.n_runs} runs, × without privacy.",
             "asked": ASKED,
-            "spoken": [self._spoken(i) for i in range(len(self.epsilons))],
+            "prices": [[words, max(each - 50.0, 0.0) / 50.0] for words, each in zip(prices, odds, strict=True)],
+            "spoken": [f"ε {text}: {each}" for text, each in zip(texts, said, strict=True)],
             "conditions": [[a.curator, b.curator] for a, b in self.conditions],
             "aspect": self.aspect,
             "flat": self.n_features == 2,
-            "n_runs": self.n_runs,
-            "limit": f"{round(100 * (LIMIT - 1))}%",
-            "most": LIMIT,
-            "top": top,
-            "no_data": _short(self.nonprivate_no_data),
+            "most": self.most,
             "records": None if self.nonprivate_records is None else _flat(self.nonprivate_records),
-            "maps": [self._map(each) for each in self.maps],
+            "maps": [self._map(each) for each in maps],
         }
 
     def _map(self, each: MethodMap) -> dict[str, object]:
@@ -236,38 +231,47 @@ class CompareStage(Confidential):
             "key": each.key,
             "name": each.name,
             "short": each.short,
-            "hue": each.hue,
             "proved": each.promise.proved,
             "promise": each.promise.words,
-            "numbers": [list(number_of(each, i, public=self.is_public)) for i in range(len(self.epsilons))],
-            "odds": [_short(odds) for odds in each.promise.odds],
+            "numbers": [list(self.number_of(each, i)) for i in range(len(self.epsilons))],
             "centers": [None if centers is None else _flat(plane(centers)) for centers in each.centers],
-            "costs": [_short(cost) for cost in each.nonprivate_costs],
-            "line": [None if stop is None else [_short(value) for value in stop] for stop in each.nonprivate_line],
-            "smallest": None if found is None else [found.early, found.epsilon, found.late],
+            "haze": [[_packed(plane(centers)) for centers in runs] for runs in each.haze],
+            # JSON has no infinite number.
+            "costs": [None if cost is None else min(cost, 1e9) for cost in each.nonprivate_costs],
+            "first": None if found is None else self.epsilons.index(found.epsilon),
+            "reach": "" if found is None else _reach(found, self.epsilons[0]),
         }
 
-    def _spoken(self, i: int) -> str:
-        said = [
-            f"{each.short} {' '.join(filter(None, number_of(each, i, public=self.is_public)))}" for each in self.maps
-        ]
-        return f"ε {number(self.epsilons[i])}: {', '.join(said)}"
+    def number_of(self, each: MethodMap, i: int) -> tuple[str, str]:
+        """Return a method's number and its unit: the median cost, or the limit on an attacker's right guesses."""
+        if self.is_public:
+            odds = each.promise.odds[i] if each.promise.odds else None
+            missing = NO_LIMIT if each.promise.meaning is EpsilonMeaning.CLAIMED else each.promise.words
+            return ("–", missing) if odds is None else (limit(odds), "in 100")
+        cost = each.nonprivate_costs[i] if each.nonprivate_costs else None
+        if cost is None:
+            return "…", ""
+        # One more digit if rounding would hide the side of the limit.
+        hidden = (round(cost, 2) <= self.most) != (cost <= self.most)
+        return f"{cost:.3f}" if hidden else times(cost), "×"
+
+
+def _least(each: MethodMap) -> float:
+    return math.inf if each.nonprivate_smallest is None else each.nonprivate_smallest.epsilon
+
+
+def _reach(found: Smallest, first: float) -> str:
+    """Return the smallest ε in words, with its interval; `first` is the smallest ε that was tried."""
+    words = f"from ε = {number(found.epsilon)}"
+    if found.epsilon == first:
+        return f"{words} or less"
+    if found.early == found.late:
+        return words
+    return f"{words} ({number(found.early)}{' or more' if found.late is None else f'–{number(found.late)}'})"
 
 
 def _public(sentence: Sentence) -> Sentence:
     return Sentence(sentence.public, sentence.public)
-
-
-def number_of(each: MethodMap, i: int, *, public: bool) -> tuple[str, str]:
-    """Return the number under a map and its unit: the run's cost, or the limit on an attacker's right guesses."""
-    if public:
-        odds = each.promise.odds[i] if each.promise.odds else None
-        missing = NO_LIMIT if each.promise.meaning is EpsilonMeaning.CLAIMED else each.promise.words
-        if odds is None:
-            return "–", missing
-        return limit(odds), "in 100"
-    cost = each.nonprivate_costs[i] if each.nonprivate_costs else None
-    return ("…", "") if cost is None else (times(cost), "×")
 
 
 def plane(places: Points) -> FloatArray:
@@ -287,8 +291,9 @@ def _flat(places: FloatArray) -> list[float]:
     return [round(float(each), 4) for each in places.ravel()]
 
 
-def _short(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(f"{value:.5g}")
+def _packed(places: FloatArray) -> str:
+    """Return places (m, 2), box units, as base64 of bytes: 0 and 255 are the walls. A small map has fewer pixels."""
+    return b64encode(np.round(255.0 * np.clip(places, 0.0, 1.0)).astype(np.uint8).tobytes()).decode()
 
 
 def maps_of(
@@ -301,26 +306,35 @@ def maps_of(
     *,
     unit_of: "UnitOf",
     audience: Audience,
+    most: float | None = None,
 ) -> tuple[MethodMap, ...]:
-    """Return a map of each method, proved methods first; it shows the runs with the noise seed `seed`."""
+    """Return a map of each method, proved methods first; it shows the runs with the noise seed `seed`.
+
+    `most` is the cost up to which a method works; None until all runs are finished.
+    """
     lines, keys = {one.key: one for one in series}, list(ENTRIES)
     maps = []
     for key in sorted(entries, key=lambda each: (not promises[each].proved, keys.index(each))):
-        runs = {row["epsilon"]: row for row in rows.get(key, ()) if row["noise_seed"] == seed and row["status"] == OK}
-        shown = [runs.get(epsilon) for epsilon in epsilons]
+        runs = {(row["epsilon"], row["noise_seed"]): row for row in rows.get(key, ()) if row[CENTERS] is not None}
+        places = {at: unit_of(row[CENTERS]) for at, row in sorted(runs.items()) if at[0] in epsilons}
         line = lines.get(key)
+        costs = [
+            float(np.median(line.nonprivate_at(each))) if line is not None and each in line.epsilons else None
+            for each in epsilons
+        ]
         maps.append(
             MethodMap(
                 key,
                 ENTRIES[key].name,
                 ENTRIES[key].short,
-                keys.index(key),
                 promises[key],
-                tuple(None if row is None or row[CENTERS] is None else unit_of(row[CENTERS]) for row in shown),
+                tuple(places.get((epsilon, seed)) for epsilon in epsilons),
                 audience,
-                tuple(None if row is None else row["inertia_ratio"] for row in shown),
-                () if line is None else _line(line, epsilons),
-                None if line is None else smallest(line),
+                tuple(
+                    tuple(each for (at, _), each in places.items() if at == epsilon)[:N_HAZE] for epsilon in epsilons
+                ),
+                tuple(costs),
+                None if line is None or most is None else smallest(line, epsilons, most),
             )
         )
     return tuple(maps)
@@ -338,77 +352,32 @@ class UnitOf:
         return np.asarray((places - self._low) / self._widths)
 
 
-def _line(series: Series, epsilons: Sequence[float]) -> tuple[Stop | None, ...]:
-    stops: list[Stop | None] = []
-    for epsilon in epsilons:
-        if epsilon not in series.epsilons:
-            stops.append(None)
-            continue
-        costs, x = series.nonprivate_at(epsilon), float(series.x[series.epsilons.index(epsilon)])
-        low, high = band(costs)
-        stops.append((x, low, float(np.median(costs)), high))
-    return tuple(stops)
-
-
 # -- Findings --
 
 
-def finding(
-    maps: Sequence[MethodMap], series: Sequence[Series], i: int, epsilon: float, no_data: float | None, rows: int = 1
-) -> Sentence:
-    """Summarize the comparison at one ε in one sentence, from medians over the runs and from the runs shown.
-
-    The sentence names a winner only if the interval of its median overlaps the interval of no other proved method. A
-    person has at most `rows` rows.
-    """
+def finding(maps: Sequence[MethodMap], i: int, epsilon: float, no_data: float | None, rows: int = 1) -> Sentence:
+    """Report in one sentence how many proved methods work at the i-th ε; a person has at most `rows` rows."""
     public = public_finding(maps, rows * epsilon)
-    lines = {one.key: one for one in series if epsilon in one.epsilons}
-    costs = {each.key: lines[each.key].nonprivate_at(epsilon) for each in maps if each.key in lines}
-    medians = {key: float(np.median(each)) for key, each in costs.items()}
-    proved = [each for each in maps if each.promise.proved and each.key in medians]
-    others = [each for each in maps if not each.promise.proved and each.key in medians]
-    if not lines and any(each.promise.proved for each in maps):
+    costs = {each.key: each.nonprivate_costs[i] for each in maps if each.nonprivate_costs}
+    proved = [each for each in maps if each.promise.proved and costs.get(each.key) is not None]
+    if all(cost is None for cost in costs.values()) and any(each.promise.proved for each in maps):
         return Sentence(NO_COST, public)
     if not proved:
         elsewhere = any(each.promise.meaning is EpsilonMeaning.OTHER for each in maps)
         words = "None of these methods is proved for these neighbors." if elsewhere else "Nothing here is proved."
         return Sentence(words, public)
-    order = sorted(proved, key=lambda each: medians[each.key])
-    best, worst = medians[order[0].key], medians[order[-1].key]
-    bad = max(others, key=lambda each: medians[each.key], default=None)
-    far = bad if bad is not None and medians[bad.key] > max(FAR, best) * FAR else None
-    if no_data is not None and best >= no_data:
-        words = "No proved method beats centers chosen without any data."
-    elif worst > FAR:
-        words = _leaders(order, costs, far if far is not None and medians[far.key] >= worst else order[-1])
-    elif worst > NEAR:
-        more = f"The proved methods are nearly tied: at most {ceiled_two(100.0 * (worst - 1.0))} % more cost."
-        words = f"The proved methods are nearly tied. {_capital(said(far))} is still far behind." if far else more
-    elif stray := next((each for each in proved if (each.nonprivate_costs[i] or 0.0) > UNLUCKY), None):
-        words = f"Most proved methods come close. {_capital(said(stray))} had bad luck in the run drawn here."
-    elif _hardly(rows * epsilon) and worst <= LEVEL and (bad is None or medians[bad.key] <= NEAR):
-        words = "All match k-means without privacy, but almost no one is protected."
-    elif _hardly(rows * epsilon):
-        words = "Proved methods lose almost nothing, but almost no one is protected."
-    elif len(proved) == 1:
-        words = f"{_capital(said(order[0]))} clusters almost as well as without privacy."
+    if no_data is not None and min(costs[each.key] or 0.0 for each in proved) >= no_data:
+        return Sentence("No proved method beats centers chosen without any data.", public)
+    n, n_works = len(proved), sum(each.nonprivate_works(epsilon) for each in proved)
+    if n_works == n:
+        some = {1: "The one proved method works", 2: "Both proved methods work"}
+        words = some.get(n, f"All {in_words(n)} proved methods work")
     else:
-        words = "Proved methods all cluster almost as well as without privacy."
-    return Sentence(words, public)
-
-
-def _leaders(order: Sequence[MethodMap], costs: Mapping[str, FloatArray], last: MethodMap) -> str:
-    """Name the methods that lead (lowest median, and those whose intervals overlap its own) and the one far behind."""
-    high = median_interval(costs[order[0].key])[1]
-    near = [each for each in order[1:] if median_interval(costs[each.key])[0] <= high]
-    leading = [order[0], *near]
-    if last in leading:
-        return "At this much privacy, the proved methods cannot be told apart."
-    if len(leading) == 1:
-        return f"Here, {said(order[0])} wins; {said(last)} is far behind."
-    if len(leading) == 2:
-        return f"{_capital(said(order[0]))} and {said(near[0])} lead; {said(last)} is far behind."
-    return f"{_capital(in_words(len(leading)))} methods lead; {said(last)} is far behind."
+        words = f"{_capital(in_words(n_works))} of {in_words(n)} proved methods work{'s' if n_works == 1 else ''}"
+    if n_works == 0:
+        words = "No proved method works"
+    more = ", but almost no one is protected." if n_works and _hardly(rows * epsilon) else " at this price."
+    return Sentence(f"{words}{more}", public)
 
 
 def public_finding(maps: Sequence[MethodMap], epsilon: float) -> str:
@@ -437,21 +406,16 @@ def _hardly(epsilon: float) -> bool:
     return attacker_odds(epsilon) > WHOLE_LIMIT
 
 
-def said(each: MethodMap) -> str:
-    """Return a method's name inside a sentence."""
-    return SAID.get(each.short, each.short)
-
-
 def _capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def lede(title: str, n: int, audience: Audience) -> Sentence:
-    """State the meaning of the points, and which of them are released; centers for the curator only are not."""
+def lede(title: str, audience: Audience, most: float) -> Sentence:
+    """State the meaning of the black line; centers for the curator only are not released."""
+    words = f"Right of the line: at most {number(100.0 * (most - 1.0))} % more cost."
     if audience is Audience.CURATOR:
-        words = "each run would be one more release of these records."
-        return Sentence(f"Gray: {n:,} people. Blue: centers. All of this is secret.", f"{title}: {words}")
-    return Sentence(f"Gray: {n:,} people, secret. Blue: released.", "Blue: released.")
+        return Sentence(f"All of this is secret. {words}", f"{title}: each run would be one more release.")
+    return Sentence(words, "One release of each method at each ε.")
 
 
 def conditions(
@@ -482,8 +446,9 @@ def conditions(
         ),
         both(
             "Typical runs.",
-            f"Lines are medians of {n_runs} runs, bands the middle 90 %. Where bands overlap, the difference may be "
-            "chance. The map and the number under it show one run.",
+            f"A number is the median of {n_runs} runs; a method works if it keeps the limit there and at every larger "
+            f"ε. Change the limit under “Solve for ε”. An ε in parentheses may be chance. Haze: borders of {N_HAZE} "
+            "runs. Dots: centers of one.",
             "",
         ),
     ]

@@ -23,7 +23,7 @@ from dpviz.tools.compare.runs import ENTRIES, TrialPart
 from dpviz.tools.compare.search import EPSILONS, CostSearch, searched
 
 # Values of ε in Compare's shorter grid.
-FIRST_EPSILONS = {0.1, 0.3, 1.0, 3.0, 10.0}
+FIRST_EPSILONS = set(compare_runs.COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

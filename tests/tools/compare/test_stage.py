@@ -1,7 +1,7 @@
 """Compare's stage: its finding follows from the measurements, its interval holds, the public gets nothing exact."""
 
-import dataclasses
 import json
+from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -29,24 +29,20 @@ def series(key, costs, epsilons=EPSILONS):
     return Series(key, key, 0, PROVED, tuple(epsilons), np.array(epsilons), costs, (0,) * len(epsilons))
 
 
-def around(median):
-    """Return the costs of some runs around a median, closer to each other than the finding's thresholds."""
-    return median * np.linspace(0.999, 1.001, N_RUNS)
-
-
-def one(key, shown=(1.0,) * 3, audience=Audience.RELEASED, meaning=None):
-    meaning = meaning or (CLAIMED if key == "dpm_published" else PROVED)
+def one(key, costs=(1.0,) * 3, audience=Audience.RELEASED):
+    """Return a method's map with these median costs."""
+    meaning = CLAIMED if key == "dpm_published" else PROVED
     odds = (53.0, 73.2, 99.996) if meaning is PROVED else (None,) * 3
-    centers = (np.array([[0.2, 0.3], [0.7, 0.6]]),) * 3
-    return MethodMap(key, key, SHORT[key], 0, Promise(meaning, odds), centers, audience, tuple(shown))
+    centers = np.array([[0.2, 0.3], [0.7, 0.6]])
+    found = None if None in costs else smallest(series(key, [costs] * N_RUNS), EPSILONS, 1.2)
+    haze = ((centers, 1.0 - centers),) * 3
+    return MethodMap(key, key, SHORT[key], Promise(meaning, odds), (centers,) * 3, audience, haze, tuple(costs), found)
 
 
-def finding(medians, i=1, shown=None, no_data=9.0, spread=None):
-    """Return the finding if the methods have these medians at the i-th ε."""
-    maps = [one(key, (shown or {}).get(key, medians[key]) * np.ones(3)) for key in medians]
-    costs = {key: np.sort((spread or {}).get(key, around(median))) for key, median in medians.items()}
-    lines = [series(key, np.repeat(costs[key][:, None], 3, axis=1)) for key in medians]
-    return stage.finding(maps, lines, i, EPSILONS[i], no_data)
+def finding(medians, i=1, no_data=9.0):
+    """Return the finding if the methods have these medians at every ε, or their own at each."""
+    maps = [one(key, tuple(np.broadcast_to(each, 3).tolist())) for key, each in medians.items()]
+    return stage.finding(maps, i, EPSILONS[i], no_data)
 
 
 # -- The interval of the median --
@@ -84,7 +80,8 @@ def misses(of, trials=400):
     medians = np.array([1.8, 1.35, 1.19, 1.05, 1.01])
     n_missed = 0
     for _ in range(trials):
-        found = smallest(series("a", medians * np.exp(0.25 * rng.standard_normal((N_RUNS, 5))), epsilons))
+        costs = medians * np.exp(0.25 * rng.standard_normal((N_RUNS, 5)))
+        found = smallest(series("a", costs, epsilons), epsilons, 1.2)
         early, late = (np.inf, np.inf) if found is None else of(found)
         n_missed += not early <= 0.4 <= late
     return n_missed / trials
@@ -102,97 +99,113 @@ def test_the_bracket_holds_the_smallest_epsilon():
     assert misses(lambda found: (found.epsilon, found.epsilon)) > limit
 
 
-@given(st.lists(st.floats(0.9, 2.0), min_size=1, max_size=9))
-@settings(max_examples=40, deadline=None)
-def test_the_smallest_epsilon_is_where_all_larger_ones_keep_the_cost_too(medians):
-    epsilons = tuple(0.1 * 2**i for i in range(len(medians)))
-    found = smallest(series("a", [medians] * 3, epsilons))
-    kept = [epsilon for i, epsilon in enumerate(epsilons) if max(medians[i:]) <= 1.2]
-    assert (None if found is None else found.epsilon) == (min(kept) if kept else None)
+def first_column(medians, most):
+    """Return the first column from which on every median keeps the limit; their number if there is none."""
+    return min((i for i in range(len(medians)) if max(medians[i:]) <= most), default=len(medians))
+
+
+@given(st.lists(st.floats(0.9, 3.0), min_size=3, max_size=3), st.sampled_from([1.05, 1.2, 2.0]))
+@settings(max_examples=60, deadline=None)
+def test_the_black_line_stands_where_the_medians_keep_the_limit(medians, most):
+    """Of runs around the medians; a line at the best run, or where one ε alone keeps the limit, stands elsewhere."""
+    runs = np.outer(np.linspace(0.5, 1.5, 41), medians)
+    found = smallest(series("dpm", runs), EPSILONS, most)
+    assert (3 if found is None else EPSILONS.index(found.epsilon)) == first_column(np.median(runs, axis=0), most)
+
+
+def test_a_line_at_the_best_run_or_at_one_epsilon_alone_is_another():
+    runs = np.outer(np.linspace(0.5, 1.5, 41), medians := (1.1, 1.9, 1.0))
+    right = EPSILONS.index(smallest(series("dpm", runs), EPSILONS, 1.2).epsilon)
+    assert right == first_column(medians, 1.2) == 2
+    assert right != first_column(runs.min(axis=0), 1.2)
+    assert right != min(i for i in range(3) if medians[i] <= 1.2)
+    assert smallest(series("dpm", runs[:, :2], EPSILONS[:2]), EPSILONS, 1.2) is None, "no run succeeded at the last ε"
+
+
+def test_rows_with_a_smaller_epsilon_stand_higher_and_say_it():
+    costs = {"dpm": (3.0, 1.0, 1.0), "eugkm": (1.0,) * 3, "convergent_kmeans": (9.0,) * 3, "dpm_published": (1.0,) * 3}
+    told = whole(costs, np.zeros((4, 2)))
+    assert [(each["key"], each["first"], each["reach"]) for each in told.data()["maps"]] == [
+        ("eugkm", 0, "from ε = 0.1 or less"),
+        ("dpm", 1, "from ε = 1"),
+        ("convergent_kmeans", None, ""),
+        ("dpm_published", 0, "from ε = 0.1 or less"),
+    ]
+    assert [each["key"] for each in told.public().data()["maps"]] == list(costs), "costs do not order them"
+    assert stage._reach(stage.Smallest(0.3, 1.0, None), 0.1) == "from ε = 1 (0.3 or more)"
+    assert stage._reach(stage.Smallest(0.3, 1.0, 3.0), 0.1) == "from ε = 1 (0.3–3)"
+
+
+def test_a_number_is_on_the_side_of_the_line_that_it_says():
+    told = whole({"dpm": (1.2018, 1.1962, 1.2)}, np.zeros((4, 2))).data()["maps"][0]
+    assert told["numbers"] == [["1.202", "×"], ["1.20", "×"], ["1.20", "×"]]
 
 
 # -- Findings --
 
-NEAR = {"convergent_kmeans": 1.02, "dpm": 1.01, "eugkm": 1.0, "dpm_published": 5.0}
+GOOD, BAD = 1.02, 5.0
 
 
 @pytest.mark.parametrize(
-    ("medians", "i", "said"),
+    ("costs", "i", "said"),
     [
-        (NEAR, 1, "Proved methods all cluster almost as well as without privacy."),
-        (NEAR | {"dpm": 2.5}, 0, "Here, the noisy grid wins; published DPM is far behind."),
-        (NEAR | {"dpm": 2.5, "dpm_published": 2.0}, 0, "Here, the noisy grid wins; DPM is far behind."),
-        (NEAR | {"dpm": 1.2}, 1, "The proved methods are nearly tied. Published DPM is still far behind."),
-        (NEAR | {"dpm": 1.2, "dpm_published": 1.1}, 1, "The proved methods are nearly tied: at most 20 % more cost."),
-        (dict.fromkeys(KEYS, 1.01), 2, "All match k-means without privacy, but almost no one is protected."),
-        (NEAR, 2, "Proved methods lose almost nothing, but almost no one is protected."),
+        ({"convergent_kmeans": GOOD, "dpm": GOOD, "eugkm": GOOD}, 1, "All three proved methods work at this price."),
+        ({"convergent_kmeans": GOOD, "dpm": GOOD}, 2, "Both proved methods work, but almost no one is protected."),
+        ({"dpm": BAD, "eugkm": GOOD}, 1, "One of two proved methods works at this price."),
+        ({"dpm": BAD, "eugkm": GOOD, "convergent_kmeans": GOOD}, 0, "Two of three proved methods work at this price."),
+        ({"dpm": BAD, "dpm_published": GOOD}, 2, "No proved method works at this price."),
+        ({"dpm": (GOOD, BAD, GOOD), "eugkm": GOOD}, 0, "One of two proved methods works at this price."),
+        ({"dpm": GOOD, "dpm_published": BAD}, 1, "The one proved method works at this price."),
         (dict.fromkeys(KEYS, 11.0), 0, "No proved method beats centers chosen without any data."),
-        ({"dpm": 1.02, "dpm_published": 5.0}, 1, "DPM clusters almost as well as without privacy."),
         ({"dpm_published": 1.0}, 1, "Nothing here is proved."),
     ],
 )
-def test_the_finding_says_what_was_measured(medians, i, said):
-    assert finding(medians, i).curator == said
-
-
-def test_the_finding_names_luck_and_no_winner_where_medians_may_be_equal():
-    said = finding(NEAR, shown={"dpm": 2.2}).curator
-    assert said == "Most proved methods come close. DPM had bad luck in the run drawn here."
-    assert "luck" not in finding(NEAR, shown={"dpm_published": 7.0}).curator
-    wide = {"convergent_kmeans": np.geomspace(0.7, 1.6, N_RUNS), "eugkm": np.geomspace(0.7, 1.6, N_RUNS)}
-    said = finding(NEAR | {"dpm": 3.0}, 0, spread=wide).curator
-    assert " wins" not in said
-    assert said == "K-means and the noisy grid lead; published DPM is far behind."
-
-
-def test_findings_fit_into_two_lines_also_without_a_cost_to_compare():
-    found = [finding(NEAR | {"dpm": each}, i).curator for each in (1.0, 1.2, 3.0, 12.0) for i in range(3)]
-    found += [finding(NEAR | {"dpm": each}, i).public for each in (1.0, 3.0) for i in range(3)]
-    assert all(len(said.split()) <= 16 for said in found)
-    assert all(len(said) <= 72 for said in found)
-    proved, claimed = [one("dpm", (None,) * 3)], [one("dpm_published", (None,) * 3)]
-    said = stage.finding(proved + claimed, [], 1, 1.0, None).curator
-    assert said == "Nothing to compare with: k-means without privacy costs 0. Lower k."
+def test_the_finding_counts_the_proved_methods_right_of_the_line(costs, i, said):
+    assert finding(costs, i).curator == said
     assert len(said) <= 72
-    assert stage.finding(claimed, [], 1, 1.0, None).curator == "Nothing here is proved."
+
+
+def test_findings_also_fit_without_a_cost_to_compare():
+    proved, claimed = [one("dpm", (None,) * 3)], [one("dpm_published", (None,) * 3)]
+    assert stage.finding(proved + claimed, 1, 1.0, None).curator == stage.NO_COST
+    assert len(stage.NO_COST) <= 72
+    assert stage.finding(claimed, 1, 1.0, None).curator == "Nothing here is proved."
+    assert all(len(finding({key: GOOD}, i).public) <= 72 for key in KEYS for i in range(3))
 
 
 # -- The public --
 
 
-def whole(ratios, records, centers=None, audience=Audience.RELEASED):
-    maps = tuple(one(key, ratios, audience) for key in KEYS)
-    lines = tuple((epsilon, 0.9 * ratio, ratio, 2 * ratio) for epsilon, ratio in zip(EPSILONS, ratios, strict=True))
-    maps = tuple(
-        dataclasses.replace(
-            each,
-            nonprivate_line=lines,
-            nonprivate_smallest=smallest(series(each.key, [ratios] * 30)),
-            **({} if centers is None else {"centers": centers}),
-        )
-        for each in maps
-    )
-    shown = [series(each.key, [ratios] * 30) for each in maps]
-    findings = tuple(stage.finding(maps, shown, i, epsilon, ratios[0]) for i, epsilon in enumerate(EPSILONS))
-    told = stage.conditions("Blobs", len(records), "add_remove", 5, 30, maps, ratios[0], bounds_public=True)
-    said = stage.lede("Blobs", len(records), audience)
-    return CompareStage(EPSILONS, maps, findings, said, told, 1.0, 30, 2, stage.sample(records), ratios[0])
+def whole(costs, records, audience=Audience.RELEASED):
+    """Return a stage of methods with these median costs."""
+    maps = tuple(one(key, each, audience) for key, each in costs.items())
+    findings = tuple(stage.finding(maps, i, epsilon, None) for i, epsilon in enumerate(EPSILONS))
+    told = stage.conditions("Blobs", len(records), "add_remove", 5, 40, maps, 9.0, bounds_public=True)
+    said = stage.lede("Blobs", audience, 1.2)
+    return CompareStage(EPSILONS, maps, findings, said, told, 1.0, 40, 2, 1.2, stage.sample(records))
 
 
 @given(st.lists(st.floats(1.0, 50.0), min_size=3, max_size=3), st.integers(1, 60))
 @settings(max_examples=25, deadline=None)
-def test_the_public_bytes_follow_from_releases_and_promises_alone(ratios, n):
+def test_the_public_bytes_follow_from_releases_and_promises_alone(costs, n):
     rng = np.random.default_rng(n)
-    first, other = whole((1.5, 1.2, 1.0), rng.random((40, 2))), whole(ratios, rng.random((n, 2)))
+    first = whole(dict.fromkeys(KEYS, (1.5, 1.1, 1.0)), rng.random((40, 2)))
+    other = whole(dict.fromkeys(KEYS, tuple(costs)) | {"eugkm": (1.0,) * 3}, rng.random((n, 2)))
     bytes_of = [json.dumps(each.public().data()) for each in (first, other)]
     assert bytes_of[0] == bytes_of[1]
     assert json.dumps(first.data()) != json.dumps(other.data()), "else this test shows nothing"
 
 
-def test_the_public_reads_odds_and_released_centers_but_none_of_own_records():
-    released = whole((1.5, 1.2, 1.0), np.zeros((4, 2))).public().data()
+def test_the_public_reads_odds_and_one_release_but_none_of_own_records():
+    shown = whole(dict.fromkeys(KEYS, (1.5, 1.1, 1.0)), np.zeros((4, 2)))
+    released, exact = shown.public().data(), shown.data()
+    assert released["prices"] == exact["prices"]
+    assert [words for words, _ in released["prices"]] == ["53", "74", "over 99"]
+    assert released["prices"][1][1] == pytest.approx(0.464)
     assert released["maps"][0]["centers"][0] == [0.2, 0.3, 0.7, 0.6]
-    own = whole((1.5, 1.2, 1.0), np.zeros((4, 2)), audience=Audience.CURATOR)
+    for each in released["maps"]:
+        assert (each["haze"], each["costs"], each["first"], each["reach"]) == ([], [], None, "")
+    own = whole(dict.fromkeys(KEYS, (1.0,) * 3), np.zeros((4, 2)), audience=Audience.CURATOR)
     assert own.data()["maps"][0]["centers"][0] is not None
     assert {None} == {centers for each in own.public().data()["maps"] for centers in each["centers"]}
     numbers = {each["key"]: each["numbers"] for each in released["maps"]}
@@ -227,24 +240,30 @@ def test_a_promise_is_what_is_proved_for_the_neighbors_of_the_page(given, bounds
 # -- Maps --
 
 
-def test_a_map_shows_the_run_of_its_seed_in_box_units():
+def test_a_map_shows_the_run_of_its_seed_and_the_haze_the_centers_that_runs_released():
     low, high = np.array([0.0, 10.0]), np.array([10.0, 30.0])
-    here = np.array([[5.0, 10.0]])
     rows = {
         "dpm": [
-            {"epsilon": at, "noise_seed": i, "status": "ok", "inertia_ratio": 1.0 + i, "centers": np.add(here, (0, i))}
+            {"epsilon": at, "noise_seed": i, "inertia_ratio": 1.0 + i, "centers": np.array([[5.0, 10.0 + at + i]])}
             for at in (0.1, 1.0)
-            for i in range(3)
+            for i in range(30)
         ]
     }
-    promises = {"dpm": Promise(PROVED, ())}
+    rows["dpm"][-1]["centers"] = None
+    costs = series("dpm", np.arange(1.0, 31.0)[:, None] * [1.0, 2.0], EPSILONS[:2])
+    promises, unit_of = {"dpm": Promise(PROVED, ())}, UnitOf(low, high)
     (found,) = stage.maps_of(
-        ["dpm"], EPSILONS, rows, [], promises, 2, unit_of=UnitOf(low, high), audience=Audience.RELEASED
+        ["dpm"], EPSILONS, rows, [costs], promises, 2, unit_of=unit_of, audience=Audience.RELEASED, most=31.0
     )
-    np.testing.assert_allclose(found.centers[0], [[0.5, 0.1]])
+    np.testing.assert_allclose(found.centers[0], [[0.5, 0.105]])
     assert found.centers[2] is None
-    assert found.nonprivate_costs == (3.0, 3.0, None)
-    assert found.nonprivate_line == ()
+    assert found.nonprivate_costs == (15.5, 31.0, None)
+    assert found.nonprivate_smallest is None, "the last ε has no run"
+    assert [len(each) for each in found.haze] == [stage.N_HAZE, stage.N_HAZE, 0]
+    for haze, at in zip(found.haze, (0.1, 1.0), strict=False):
+        np.testing.assert_allclose(np.stack(haze)[:, 0, 1], [(at + i) / 20.0 for i in range(stage.N_HAZE)])
+    packed = np.frombuffer(b64decode(stage._packed(found.haze[0][3])), dtype=np.uint8) / 255.0
+    np.testing.assert_allclose(packed, [0.5, 0.155], atol=0.5001 / 255.0)
 
 
 def test_what_is_proved_stands_first():

@@ -1,6 +1,6 @@
-"""The Compare page: the stage that fills while runs come in, the chosen runs, and the tabs below.
+"""The Compare page: the stage that fills while runs come in, then its curves, the chosen runs, and the tabs.
 
-The stage is a component of the app: one message contains every method's map, number and line at each ε.
+The stage is a component of the app: one message contains every method's map and number at each ε.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ from dpviz.tools.compare.page.runs import (
     shown_parts,
 )
 from dpviz.tools.compare.proposal import recommend
-from dpviz.tools.compare.runs import CENTERS, ENTRIES, CompareQuestion, Rows
+from dpviz.tools.compare.runs import CENTERS, COLUMNS, ENTRIES, CompareQuestion, Rows
 from dpviz.tools.compare.stage import CompareStage, UnitOf
 from dpviz.tools.trials import OK
 from dpviz.ui import controls, frame, hiding, reading, state
@@ -119,30 +119,29 @@ def _stage(page: PageFrame, question: CompareQuestion, rows: Rows, series: Seque
     dataset = page.dataset
     bounds_public = not dataset.bounds_from_data
     entries = [key for key in question.entries if not ENTRIES[key].per_distance]
-    # The curator reads costs, not odds.
-    asked = question.epsilons if page.public else question.epsilons[:1]
     promises = {
         key: stage.promise(
-            [report.promised(page, question, key, epsilon) for epsilon in asked],
+            [report.promised(page, question, key, epsilon) for epsilon in COLUMNS],
             question.adjacency,
             bounds_public=bounds_public,
         )
         for key in entries
     }
+    no_data, waiting = frontier.no_data_ratio(rows), frontier.progress(question, rows)
+    most = float(state.value(tabs.LIMIT))
     audience = Audience.CURATOR if page.source.own else Audience.RELEASED
     unit_of = UnitOf(dataset.box.low, dataset.box.high)
     maps = stage.maps_of(
         entries,
-        question.epsilons,
+        COLUMNS,
         rows,
         series,
         promises,
         question.seed + drawn(question),
         unit_of=unit_of,
         audience=audience,
+        most=most if waiting is None else None,
     )
-    shared = [one for one in series if not one.per_distance]
-    no_data, waiting = frontier.no_data_ratio(rows), frontier.progress(question, rows)
     rows_each = max(dataset.rows_per_person, 1)
     held = "" if waiting is None else waiting.curator
     if page.source.nonprivate_is_held:
@@ -150,15 +149,15 @@ def _stage(page: PageFrame, question: CompareQuestion, rows: Rows, series: Seque
     findings = [
         Sentence(held, stage.public_finding(maps, rows_each * epsilon))
         if held
-        else stage.finding(maps, shared, i, epsilon, no_data, rows_each)
-        for i, epsilon in enumerate(question.epsilons)
+        else stage.finding(maps, i, epsilon, no_data, rows_each)
+        for i, epsilon in enumerate(COLUMNS)
     ]
     widths = dataset.box.widths
     return CompareStage(
-        question.epsilons,
+        COLUMNS,
         maps,
         tuple(findings),
-        stage.lede(dataset.title, dataset.n, audience),
+        stage.lede(dataset.title, audience, most),
         stage.conditions(
             dataset.title,
             dataset.n,
@@ -172,8 +171,8 @@ def _stage(page: PageFrame, question: CompareQuestion, rows: Rows, series: Seque
         float(widths[0] / widths[1]) if bounds_public and dataset.d == 2 and (widths > 0).all() else 1.0,
         question.n_runs,
         dataset.d,
+        most,
         stage.sample(unit_of(dataset.points)),
-        no_data,
     )
 
 
@@ -227,7 +226,7 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     """Draw the stage with the results so far and, for the curator, the chosen runs and the tabs below it."""
     if follow_choice("audience", frame.AUDIENCE, KEY):
         state.run_again()
-    at = follow_read_at(question, message(KEY))
+    at = follow_read_at(message(KEY))
     own_link = [*link(page), ("audience", str(state.value(frame.AUDIENCE)))]
     if not question.entries:
         page.stage.info("No method is chosen. Choose at least one under More.")
@@ -282,12 +281,16 @@ def compared(page: PageFrame, question: CompareQuestion) -> None:
     if not series:
         return
     with below:
+        if scene is not None:
+            _follow(live(scene, key="curves", fits=True), shared, "curves")
         # Each of these methods gets a small picture with its own axes.
         away = [one for one in series if one.per_distance]
         for column, one in zip(st.columns(2, gap="medium") if away else (), away, strict=False):
             with column:
-                scene, name = frontier.apart(one, question.adjacency), f"apart-{one.key}"
-                _follow(live(scene, key=name, height=APART_HEIGHT, fits=True), one, name)
+                name = f"apart-{one.key}"
+                _follow(
+                    live(frontier.apart(one, question.adjacency), key=name, height=APART_HEIGHT, fits=True), [one], name
+                )
         # Runs of each method and ε whose runs are all finished: before that, none of them is the median.
         counts = Counter((key, row["epsilon"]) for key, each in rows.items() for row in each)
         finished = {
@@ -398,13 +401,15 @@ def _calls(page: PageFrame, question: CompareQuestion, at: float) -> Calls:
     return frontier.code(data_of(page.source, public=page.public), question, at, chosen())
 
 
-def _follow(picture: LiveState, one: Series, place: str) -> None:
-    """Choose the run of a click in the picture `place` of one method, once for each click.
+def _follow(picture: LiveState, series: Sequence[Series], place: str) -> None:
+    """Choose the run of a click in the picture `place` of some methods, once for each click.
 
     A word in the legend chooses the line's middle ε.
     """
     clicked = f"{_CLICK}:{place}"
-    if picture.picked is None or picture.pick_count == st.session_state.get(clicked):
+    key = (picture.picked or "").removesuffix(frontier.LINE)
+    one = next((each for each in series if each.key == key), None)
+    if one is None or picture.pick_count == st.session_state.get(clicked):
         return
     st.session_state[clicked] = picture.pick_count
     nowhere = picture.picked != one.key or picture.picked_mark is None

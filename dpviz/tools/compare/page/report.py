@@ -101,7 +101,7 @@ def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> Non
 
     The promises come from runs on stand-ins, so they do not depend on any record.
     """
-    epsilon = read_at(question)
+    epsilon = read_at()
     promises = ((key, promised(frame, question, key, epsilon)) for key in question.entries)
     guarantees = {key: guarantee for key, guarantee in promises if guarantee is not None}
     facts = facts_of(frame, question, epsilon, guarantees, query)

@@ -21,6 +21,7 @@ from dpviz.tools.compare import runs as compare_tasks
 from dpviz.tools.compare import search as compare_search
 from dpviz.tools.compare.frontier import facts, median_at, run_scene
 from dpviz.tools.compare.runs import (
+    COLUMNS,
     COUNTERPART_COLUMNS,
     ENTRIES,
     EPSILONS,
@@ -51,11 +52,11 @@ MOST_SEED = 10**6
 # Number of a typical run among the packaged ones.
 TYPICAL = 8
 GRIDS = {
-    "few": (0.1, 0.3, 1.0, 3.0, 10.0),
-    "many": (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0),
+    "few": COLUMNS,
+    "many": (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0),
     "all": EPSILONS,
 }
-AT = Knob("compare_at", "float", 1.0, "Read at ε", "The ranking is for this ε.", 0.05, 20.0, log=True)
+AT = Knob("compare_at", "float", 1.0, "Read at ε", "The ranking is for this ε.", 0.03, 30.0, log=True)
 SWITCHES = {
     key: Knob(f"with_{key}", "bool", entry.entry.on, entry.name, "Include this method.")
     for key, entry in ENTRIES.items()
@@ -69,15 +70,15 @@ GRID = Knob(
     "few",
     "Values of ε",
     "More values take longer.",
-    choices=(("few", "5, from 0.1 to 10"), ("many", "10, from 0.05 to 20"), ("all", "21, from 0.05 to 20")),
+    choices=tuple((name, f"{len(grid)}, from {grid[0]} to {grid[-1]:g}") for name, grid in GRIDS.items()),
 )
 RUNS = Knob(
     "compare_runs",
     "choice",
-    "30",
+    "40",
     "Runs at each ε",
     "“Solve for ε” begins with them and adds more where they decide.",
-    choices=(("10", "10"), ("30", "30"), ("100", "100")),
+    choices=(("10", "10"), ("40", "40"), ("100", "100")),
 )
 AXIS = Knob(
     "compare_neighbors",
@@ -155,16 +156,16 @@ def shown_parts(question: CompareQuestion, n: int) -> list[TrialPart]:
     return [part for part in question.parts(n) if part.first <= seed < part.first + part.n_runs]
 
 
-def read_at(question: CompareQuestion) -> float:
-    """Return the ε at which methods are read: the ε of a run that is nearest to the slider's ε."""
-    return question.epsilons[nearest(question.epsilons, float(state.value(AT)))]
+def read_at() -> float:
+    """Return the ε at which methods are read: the stage's column that is nearest to the slider's ε."""
+    return COLUMNS[nearest(COLUMNS, float(state.value(AT)))]
 
 
-def follow_read_at(question: CompareQuestion, message: object) -> float:
-    """Return the ε at which methods are read, one of the ε of the runs, after the reader's last move on the stage."""
+def follow_read_at(message: object) -> float:
+    """Return the ε at which methods are read, after the reader's last move on the stage."""
     if hiding.hides(AT.name):
-        return read_at(question)
-    return stage_slider(AT, message, values=question.epsilons, note=lambda _: "")
+        return read_at()
+    return stage_slider(AT, message, values=COLUMNS, note=lambda _: "")
 
 
 @immutable
@@ -308,9 +309,9 @@ HEIGHT = 330  # CSS pixels
 CLICK = "Click a mark to look at the run nearest to its median: its centers, its promise, and its own page."
 _CHOICES = ((NONE, "None"), *((key, entry.name) for key, entry in ENTRIES.items()))
 CHOSEN = Knob("chosen", "choice", NONE, "Chosen run", "", choices=_CHOICES)
-CHOSEN_AT = Knob("chosen_epsilon", "float", 1.0, "Chosen ε", "", 0.05, 20.0)
+CHOSEN_AT = Knob("chosen_epsilon", "float", 1.0, "Chosen ε", "", 0.03, 30.0)
 PINNED = Knob("pinned", "choice", NONE, "Pinned run", "", choices=_CHOICES)
-PINNED_AT = Knob("pinned_epsilon", "float", 1.0, "Pinned ε", "", 0.05, 20.0)
+PINNED_AT = Knob("pinned_epsilon", "float", 1.0, "Pinned ε", "", 0.03, 30.0)
 CHOICES = (CHOSEN, CHOSEN_AT, PINNED, PINNED_AT)
 
 
