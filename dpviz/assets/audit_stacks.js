@@ -184,7 +184,7 @@ export class Stacks {
     const end = left + width - 14;
     const tooMany = step.right - step.allowed;
     const color = tooMany > 0 ? inks.wrong : inks.released;
-    const limit = step.allowed < step.n ? `ε = ${promise} allows ${formatCount(step.allowed)}` : `even ${formatCount(step.n)} would not break ε = ${promise}`;
+    const limit = step.allowed < step.n ? `ε = ${promise} allows ${formatCount(step.allowed)}` : `even ${formatCount(step.n)} ${brief ? "keep" : "would not break"} ε = ${promise}`;
     /** @type {[string, number, number, string][]} text, weight, size, color */
     const right = [[`${formatCount(step.right)} right`, 650, 1.35 * size, color]];
     if (promised !== null) right.push([limit, 400, size - 1, inks.ink]);
