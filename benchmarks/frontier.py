@@ -210,7 +210,7 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     report: dict[str, Any] = json.loads(chosen.out.read_text("utf-8")) if chosen.out.is_file() else {}
     if report.setdefault("seeds", chosen.seeds) != chosen.seeds:
-        parser.error(f"--seeds was {chosen.seeds}, but {chosen.out} has figures of {report['seeds']}. Take as many.")
+        parser.error(f"--seeds must be {report['seeds']}, the number in {chosen.out}, got {chosen.seeds}.")
     report |= {"patience": PATIENCE, "left_out": {peers.GOOGLE: peers.WHY_NO_GOOGLE}}
     report["versions"] = report.get("versions", {}) | dict(versions())
     sets: dict[str, Any] = report.setdefault("sets", {})

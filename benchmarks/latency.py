@@ -251,7 +251,7 @@ def beside_bombs(n: int) -> Measure:
             done.set()
         refused = other.result()
     if not refused:
-        raise RuntimeError("No bomb was refused while the slider moved. Look at the page that takes files.")
+        raise RuntimeError("No oversized file was refused while the slider moved. Look at the upload page.")
     measured = _measured(taken)
     return replace(measured, against=f"{measured.against}, {refused} bombs")
 

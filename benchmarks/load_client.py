@@ -186,7 +186,7 @@ class Session:
         # ε has a different name on some pages.
         name = min(self.shown, key=lambda each: not _is(self.shown[each], value))
         if not _is(self.shown[name], value):
-            raise LostError(f"{self.page}: ε was moved to {value:g}, and the picture's link has no such value")
+            raise LostError(f"{self.page}: ε was moved to {value:g}, but the picture's link does not have this value")
         if ahead and ahead != self.scene:
             raise LostError(f"{self.page}: at ε = {value:g} another picture came ahead of the page than the page's")
         self._compare()

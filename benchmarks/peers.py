@@ -107,7 +107,7 @@ def peer_sets(names: list[str], folder: Path, files: list[str]) -> Iterator[Peer
     Raises ValueError for a name that is unknown or given twice, and for a missing file.
     """
     if len({*names, *files}) < len(names) + len(files):
-        raise ValueError(f"The sets were {', '.join([*names, *files])}, but one is named twice. Leave it out once.")
+        raise ValueError(f"The sets must all be different, got {', '.join([*names, *files])}. Remove the duplicate.")
     for name in names:
         yield PeerSet(name, known_groups(name) or DEFAULT_K, load(name))
     for name in files:
@@ -333,7 +333,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--page", type=Path, metavar="FILE", help="Markdown file that gets the tables")
     chosen = parser.parse_args(arguments)
     if chosen.seeds < 1 or not chosen.epsilon > 0:
-        parser.error(f"seeds were {chosen.seeds} and epsilon {chosen.epsilon}, but both must be above 0.")
+        parser.error(f"seeds and epsilon must be above 0, got {chosen.seeds} and {chosen.epsilon}.")
     try:
         # The same values as after reading the file.
         report = json.loads(json.dumps(compared(chosen)))

@@ -1,10 +1,10 @@
 """dpviz: see what differential privacy does to clustering.
 
-    run = dpviz.run("dpm", dpviz.load("blobs"), epsilon=1)   # any method, any records: its release, guarantee, picture
-    dpviz.methods()                                          # a table of what there is
+    run = dpviz.run("dpm", dpviz.load("blobs"), epsilon=1)   # any method, any records: release, guarantee, picture
+    dpviz.methods()                                          # a table of all methods
 
-`dir(dpviz)` is the whole library; each name is imported when it is first used. `dpviz.methods` and `dpviz.audit` are
-packages as well: what is inside is imported from them.
+`dir(dpviz)` lists the whole library. Each name is imported when it is first used. `dpviz.methods` and `dpviz.audit` are
+also packages, from which you import their other names.
 """
 
 from importlib import import_module
@@ -36,7 +36,7 @@ __all__ = ["audit", "budget", "compare", "estimators", "load", "methods", "recom
 
 
 class CalledPackage(ModuleType):
-    """A package that is called as well: `dpviz.methods()` and `dpviz.audit("mine.py")`, functions of `dpviz.many`."""
+    """A package that can also be called: `dpviz.methods()` and `dpviz.audit("mine.py")`, functions of `dpviz.many`."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function of the package's name."""
@@ -52,5 +52,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the names of the library, of which editors and `dir` make a list."""
+    """Return the names of the library, for `dir` and for editors."""
     return __all__

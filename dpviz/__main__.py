@@ -1,4 +1,4 @@
-"""The command `dpviz`: serve the app, also with a method of your own, audit one, or make tables of many runs."""
+"""The command `dpviz`: serve the app, also with your own method; audit a method; or make tables of many runs."""
 
 import argparse
 import os
@@ -27,7 +27,7 @@ Serve the app with the method in FILE.py, which opens first. The file has fit(po
 NO_APP = "The app needs the extra `app`: pip install 'dpviz[app]'."
 NO_SITE = "The site needs the extra `publish`: pip install 'dpviz[publish]'."
 HERE = Path(__file__).resolve().parent
-# Entrance of an installed package, and entrance of a clone.
+# Entry point of an installed package, and of a clone.
 ENTRANCES = (HERE / "checkout" / "app.py", HERE.parent / "app.py")
 
 

@@ -1,3 +1,3 @@
-"""The version, in a place where everything that stamps it can read it."""
+"""The version, in a module that everything else can import."""
 
 __version__ = "0.3.0"

@@ -77,8 +77,8 @@ def methods() -> "pd.DataFrame":
     audits = {row["key"]: row for row in reversed(table["rows"])}
     rows = []
     for name, each in ALGORITHMS.items():
-        # The committed audit has the standing of the defaults. For a method from outside, a run on synthetic records
-        # supplies it.
+        # The committed audit has the claims of the defaults. For a method from outside, a run on synthetic records
+        # supplies them.
         if row := audits.get(name):
             proved, neighbors, claimed = row["proved"] is not None, row["neighbors"], row["published"] is not None
         else:
@@ -113,7 +113,7 @@ class Comparison(Confidential):
     rows_per_person: int = 1
 
     def __repr__(self) -> str:
-        """Return methods, features and rows per person in a line, with a hint at notices, and nothing exact."""
+        """Return methods, features and rows per person in one line, with a hint about notices but no exact values."""
         hint = "; on reading, left-out columns and clipping, see nonprivate_notices" if self.nonprivate_notices else ""
         rows = f", at most {self.rows_per_person} rows per person" if self.rows_per_person > 1 else ""
         methods, features = ", ".join(self.names.values()), ", ".join(self.feature_names)
@@ -159,7 +159,7 @@ class Comparison(Confidential):
         return table[[*parts, "failed", "claimed", "proved", "delta", "neighbors", "group"]].reset_index()
 
     def figure(self, width: str = "6.5in", *, font_size: float = 8.0, neighbors: str = "add_remove") -> Figure:
-        """Return cost against ε as a figure for a paper; proofs for other neighbors than `neighbors` are marked so.
+        """Return cost against ε as a figure for a paper; proofs for neighbors other than `neighbors` are marked.
 
         Raises ValueError for a width that cannot be read.
         """
@@ -235,7 +235,9 @@ def compare(
     """
     chunks, dataset = records_of(data, bounds, features, MOST_COMPARED)
     if chunks is not None:
-        raise ValueError("data were chunks, but a comparison measures costs on records in memory. Give a sample.")
+        raise ValueError(
+            "data must be records in memory, because a comparison measures costs on them, got chunks. Pass a sample."
+        )
     dataset = with_rows(dataset, rows_per_person)
     is_pair = isinstance(methods, tuple) and len(methods) == 2 and isinstance(methods[1], Mapping)
     is_one = is_pair or isinstance(methods, str) or not isinstance(methods, Iterable)
@@ -244,7 +246,7 @@ def compare(
     found = [(find(method), fields) for method, fields in pairs]
     with beside([method for method, _ in found]) as own:
         if own and jobs != 1:
-            raise ValueError(f"jobs was {jobs}, but other processes do not know {', '.join(own)}. Use jobs=1.")
+            raise ValueError(f"jobs must be 1, because other processes do not have {', '.join(own)}, got {jobs}.")
         grid = {
             "epsilon": [epsilon] if isinstance(epsilon, int | float) else [*epsilon],
             "data": [{"name": HERE, "records": dataset, "k": n_clusters}],
@@ -336,7 +338,9 @@ def _with_dataset(entry: object) -> object:
         return entry
     chunks, dataset = records_of(entry["records"], entry.get("bounds"), entry.get("features"), MOST_COMPARED)
     if chunks is not None:
-        raise ValueError("records were chunks, but a sweep measures costs on records in memory. Give a sample.")
+        raise ValueError(
+            "records must be in memory, because a sweep measures costs on them, got chunks. Pass a sample."
+        )
     dataset = with_rows(dataset, entry.get("rows_per_person", 1))
     taken = ("bounds", "features", "rows_per_person")
     return {**{key: value for key, value in entry.items() if key not in taken}, "records": dataset}
@@ -383,13 +387,13 @@ def audit(
     seed: int = 0,
     **params: Any,
 ) -> Audit:
-    """Run a method `runs` times in each of two worlds that differ by one record, and hold the outcomes against ε.
+    """Run a method `runs` times in each of two worlds that differ in one record, and compare the outcomes with ε.
 
     - `method`: as `dpviz.run` takes it.
-    - `bounds`: the public box, by default the unit square. Several pairs of neighbors lie far apart in it; the pair on
+    - `bounds`: the public box, by default the unit square. Several pairs of neighbors in it are far apart; the pair on
       which the method looks worst counts.
-    - `runs`: runs in each world. More can show more.
-    - `seed`: of all noise; the records are made up.
+    - `runs`: runs in each world. More runs can reveal more.
+    - `seed`: seed of all noise; the records are made up.
     - `params`: fields of the method's Params.
 
     An audit that finds nothing proves nothing.
@@ -464,7 +468,7 @@ def attack(
     seed: int = 0,
     **params: Any,
 ) -> Attack:
-    """Play the membership game between this record and one in the farthest corner of the box.
+    """Play the membership game between this record and a record in the farthest corner of the box.
 
     A coin decides in each of `rounds` runs. The attacker knows all other records, and calls the record in if a
     released center is near it (`attacks.center_fit_scores`). Every round is one more release that can be repeated, so a
@@ -483,7 +487,9 @@ def attack(
     """
     chunks, dataset = records_of(data, bounds, features, MOST_COMPARED)
     if chunks is not None:
-        raise ValueError("data were chunks, but a game changes a record in memory. Give a sample.")
+        raise ValueError(
+            "data must be records in memory, because a game changes one of them, got chunks. Pass a sample."
+        )
     algorithm, box = find(method), dataset.box
     parameters = algorithm.make_params(params)
     pair = own_pair(dataset.points, box, record, Adjacency.REPLACE, shares=params.get("unit") == "range")
@@ -497,7 +503,7 @@ def attack(
         return center_fit_scores(CentersRelease(places), records)
 
     with without_charge():
-        # The game replaces one row, whatever a person has.
+        # The game replaces one row, no matter how many rows a person has.
         guarantee = on_data(price_of(algorithm.fit, box, parameters)[0], replace(dataset, rows_per_person=1))
         rng = np.random.default_rng(seed)
         game = membership_game(release, pair.points, pair.neighbor, score, targets=[record], n_runs=rounds, rng=rng)

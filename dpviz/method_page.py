@@ -36,7 +36,7 @@ BUDGET = "epsilon"
 
 
 def under(name: str, *choices: tuple[str, str]) -> Knob:
-    """Return the knob of the tabs under a method's picture: its own `choices`, and the tab to read."""
+    """Return the knob of the tabs under a method's picture: its own `choices`, and the tab "Read"."""
     return Knob(name, "choice", choices[0][0], "Under the picture", "", choices=(*choices, reading.CHOICE))
 
 
@@ -172,7 +172,7 @@ class MethodPage:
     # Helpers with which tabs are drawn.
 
     def ask(self, jobs: Sequence[Job], *, what: str, key: str) -> Answers:
-        """Return the answers to `jobs` so far, which the background process computes once the reader has come there."""
+        """Return the answers to `jobs` so far. The background process computes them once the reader gets there."""
         secret, public = self.noise.secret, self.frame.public
         return asking.ask(self.frame.source, jobs, what=what, key=key, secret=secret, public=public, when_seen=True)
 
@@ -188,7 +188,7 @@ class MethodPage:
 
     @classmethod
     def page(cls, method: AnyMethod) -> Page:
-        """Return the page as navigation has it."""
+        """Return the page in the form that navigation uses."""
         return Page(lambda: cls(method).draw_page(), cls.controls)
 
     def draw_page(self) -> None:
@@ -215,7 +215,7 @@ class MethodPage:
                 reading.fill(self.tab, self.method.name, self.tabs())
             else:
                 controls.fill(self.tab, self.tabs())
-        # Problems that came up in the open tab.
+        # Problems in the open tab.
         frame.show_problems(page.problems)
 
     def terms(self) -> state.Pairs:
@@ -224,7 +224,7 @@ class MethodPage:
 
     @st.fragment
     def draw_stage(self) -> None:
-        """Draw only the parts that ε moves, so that the picture answers at once."""
+        """Draw only the parts that ε changes, so that the picture responds at once."""
         self.follow_stage()
         epsilon = self.draw_slider()
         self.read_look()

@@ -27,8 +27,9 @@ def matched_distance(centers: Centers, reference: Centers) -> float:
 def one_way_distance(centers: Centers, reference: Centers) -> float:
     """Return the mean distance of each of `centers` (k, d) to the nearest row of `reference` (m, d), in data units.
 
-    Divided by the box's diagonal and averaged over KMeans runs as reference it is the KMeans distance of Liebenow et
-    al. (section 6). One center on a KMeans center scores 0 whatever it misses: show the other direction beside it.
+    Divided by the box's diagonal and averaged over KMeans runs as reference, it is the KMeans distance of Liebenow et
+    al. (section 6). A single center on a KMeans center scores 0 no matter how many others it misses, so show the other
+    direction next to it.
     """
     return float(scipy.spatial.distance.cdist(centers, reference).min(axis=1).mean())
 

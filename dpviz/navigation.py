@@ -76,8 +76,8 @@ MIDDLEWARE = (SecurityHeaders, OwnOrigin, ProfileFilter, SessionLimit, OwnMessag
 def run() -> None:
     """Show the page of the URL.
 
-    A hundred readers who open pages at the same time, as when their server starts again, take turns: side by side all
-    of them would wait for the last one, and so would everybody who moves a slider.
+    A hundred readers who open pages at the same time, as when their server starts again, take turns. Side by side, all
+    of them would wait for the last one, and so would everyone who moves a slider.
     """
     with contextlib.nullcontext() if _OPENED in st.session_state else _turn():
         _show()
@@ -185,10 +185,10 @@ def control_names() -> frozenset[str]:
 
 @st.fragment(run_every=timedelta(days=7))
 def _ask_again() -> None:
-    """Draws nothing; with it the browser requests the whole page after its server was replaced.
+    """Draw nothing. Because of this fragment, the browser requests the whole page after its server was replaced.
 
-    After a broken connection Streamlit's page reruns only if a fragment ran last, or one runs by itself. Else its new
-    session would know none of its fragments, and a move of the slider would have no answer.
+    After a broken connection, Streamlit's page reruns only if a fragment ran last, or if one runs by itself. Otherwise,
+    the new session would not have any of the page's fragments, and a move of the slider would get no response.
     """
 
 

@@ -35,7 +35,7 @@ def live(scene: Scene, frame: int | None = None) -> Any:
     """Return a live picture of a scene as it is, a drawing without widgets; raises ValueError for a missing step."""
     last = len(scene.frames) - 1
     if frame is not None and not 0 <= frame <= last:
-        raise ValueError(f"frame was {frame}, but the picture has stops from 0 to {last}.")
+        raise ValueError(f"frame must be a stop of the picture, from 0 to {last}, got {frame}.")
     try:
         import anywidget  # noqa: F401 - whether it is there
     except ImportError:

@@ -195,14 +195,14 @@ def records_of(data: Any, bounds: Any, features: Any = None, most: int | None = 
     if isinstance(data, Dataset):
         for name, value in (("bounds", bounds), ("features", features)):
             if value is not None:
-                raise ValueError(f"{name} were given with a Dataset, which has its own. Leave {name} out.")
+                raise ValueError(f"{name} cannot be given for a Dataset, which has its own. Leave {name} out.")
         return None, data
     if data is None or isinstance(data, Mapping):
         raise TypeError(f"data must be a data set, a frame, an array (n, d), or a file's name, got {quoted(data)}.")
     if bounds is None:
         raise ValueError(
-            "bounds were not given, but an array, a data frame or a file needs them: bounds=((low, ...), (high, ...)), "
-            "for each feature, a pair of numbers that does not come from the records."
+            "bounds are required for an array, a data frame or a file: bounds=((low, ...), (high, "
+            "...)), with a pair of numbers for each feature that does not come from the records."
         )
     features = check_features(features)
     chunks = chunks_of(data, features)
@@ -313,8 +313,8 @@ def show(
         scene = _draw_release(result.release, result.guarantee)
     else:
         raise TypeError(
-            f"The picture was asked for a {type(result).__name__}. Give a run, what a method's fit returned, a fitted "
-            "estimator of dpviz.estimators, or a scene."
+            "result must be a run, the result of a method's fit, a fitted estimator of "
+            f"dpviz.estimators, or a scene, got a {type(result).__name__}."
         )
     return notebook.live(scene if curator else scene.public(), frame)
 
@@ -323,8 +323,8 @@ def _run_with(result: Result[Any, Any], data: Dataset | None, params: Any) -> Ru
     """Return the run of a result; its parameters identify the method."""
     if not isinstance(data, Dataset) or params is None:
         raise TypeError(
-            f"data was a {type(data).__name__} and params a {type(params).__name__}, but a run's own picture needs the "
-            "dataset and the parameters it was made with. Leave both out for the release alone."
+            "data must be the dataset and params the parameters that the run was made with, got a "
+            f"{type(data).__name__} and a {type(params).__name__}. Leave both out for the release alone."
         )
     name = next((each.name for each in ALGORITHMS.values() if type(params) is each.Params), None)
     if name is None:
@@ -355,8 +355,8 @@ def _draw_release(release: Release, guarantee: Guarantee, words: Words | None = 
         values, name = release.points, "point"
     else:
         raise ValueError(
-            f"The release was a {type(release).__name__}, but only released centers or points are drawn by themselves. "
-            "Give the data and the parameters of the run, too."
+            "Only released centers or points can be drawn without the run, got a "
+            f"{type(release).__name__}. Also pass the data and the parameters of the run."
         )
     known = words is not None
     if words is None:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 class TablesError(ValueError):
     """Error for a file that is not a report.
 
-    The message names the file's contents, a report's contents, and the way out.
+    The message states the file's contents and a report's contents, and suggests a solution.
     """
 
 
@@ -60,8 +60,8 @@ class ResultTable:
             for key, cell in row.items():
                 if isinstance(cell, float) and not math.isfinite(cell):
                     raise TablesError(
-                        f"Row {number} of table {self.id!r} had {cell} in {key!r}, but a number must be finite. Use "
-                        "None, and explain it in a note."
+                        f"Numbers of a table must be finite, got {cell} in {key!r} of row {number} of table "
+                        f"{self.id!r}. Use None, and explain it in a note."
                     )
 
     def values(self, key: str) -> tuple[Cell, ...]:
@@ -107,7 +107,7 @@ def write_tables(report: Report, path: str | Path) -> None:
     for table in fields.pop("tables"):
         rows, notes = table.pop("rows"), table.pop("notes")
         head = json.dumps(table, ensure_ascii=False, allow_nan=False)[:-1]
-        # One row a line: a changed figure then shows as one changed line.
+        # One row per line, so that a changed figure shows as one changed line.
         lines = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
         tables.append(f'{head}, "rows": [\n{lines}\n], "notes": {json.dumps(notes, ensure_ascii=False)}}}')
     head = json.dumps(fields, ensure_ascii=False, allow_nan=False, indent=1)[:-2]
@@ -119,7 +119,7 @@ def read_tables(path: str | Path) -> Report:
     """Read a report of `write_tables`.
 
     Raises TablesError, in words for a reader of the page, for a file that is missing, too large, not JSON, from a
-    different version, or that holds anything but text and finite numbers.
+    different version, or contains anything except text and finite numbers.
     """
     name = Path(path).name
     way_out = "Write the file again with `python -m benchmarks.papers` in a clone, or `dpviz experiments audit`."

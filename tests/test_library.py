@@ -240,7 +240,7 @@ def test_compare_accepts_what_people_have_and_states_what_is_comparable():
         alone.rows["inertia"].tolist() == found.rows[found.rows["method"] == "dpm (n_levels = 5)"]["inertia"].tolist()
     )
     assert dpviz.run(KMeans(3), data, seed=1).release.centers.shape == (5, 2)
-    with pytest.raises(ValueError, match="Give the run a seed"):
+    with pytest.raises(ValueError, match="Pass a seed to the run"):
         dpviz.run(KMeans(3), data)
     unsafe = dpviz.compare("dplloyd", data.points, bounds=data.box, epsilon=1, seeds=1)
     assert replace(unsafe, bounds_public=False).table()["group"].tolist() == ["not proved"]

@@ -78,7 +78,7 @@ def reproduce(
     """
     for option, value, least in (("runs", runs, 1), ("jobs", jobs, 1), ("seed", seed, 0)):
         if value < least:
-            raise ValueError(f"{option} was {value}, but it must be >= {least}.")
+            raise ValueError(f"{option} must be at least {least}, got {value}.")
     chosen = PAPERS[name]
     # One thread per process. The figures do not depend on it, and more threads would compete.
     with one_thread(), parallel_config("loky", inner_max_num_threads=1):

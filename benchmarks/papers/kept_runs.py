@@ -54,7 +54,7 @@ def kept_in(folder: Path, data: Path) -> Iterator[None]:
 def made(makers: Mapping[str, Callable[[], ResultTable]], only: str | None) -> tuple[ResultTable, ...]:
     """Make tables by their ids: all tables, or only the named one. Raises ValueError for an unknown name."""
     if only is not None and only not in makers:
-        raise ValueError(f"table was {only!r}, but it must be one of {', '.join(makers)}.")
+        raise ValueError(f"table must be one of {', '.join(makers)}, got {only!r}.")
     wanted = [*makers] if only is None else [only]
     tables: list[ResultTable] = []
     for number, name in enumerate(wanted, start=1):

@@ -90,7 +90,7 @@ def find_file(name: str, file: str, folder: str | Path) -> Path:
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         raise ValueError(
-            f"{name} was looked for as {' or '.join(path.name for path in paths)}, but the folder has neither. "
+            f"{name} is not in the folder, neither as {' nor as '.join(path.name for path in paths)}. "
             "Pass the folder of the data sets with --data."
         )
     return path
@@ -119,7 +119,8 @@ def read_set(paper: PaperSet, folder: str | Path) -> SetRecords:
     points = read_file(path).points
     if len(np.unique(points, axis=0)) < paper.n_clusters:
         raise ValueError(
-            f"{path.name} had fewer than {paper.n_clusters} different records, one for each cluster. Take another file."
+            f"{path.name} must have at least {paper.n_clusters} different records, one for each "
+            "cluster. Use a different file."
         )
     low, high = points.min(axis=0), points.max(axis=0)
     return SetRecords(paper, frozen(np.clip((points - low) / (high - low), 0.0, 1.0)))

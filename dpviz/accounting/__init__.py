@@ -1,4 +1,7 @@
-"""Calibration and composition. Events are facts; accounting adds them up; every account names its adjacency."""
+"""Calibration and composition of noise.
+
+Events are facts, accounting adds them up, and every account has an adjacency.
+"""
 
 # Registers the check of open budgets in every process.
 from dpviz.accounting import budgets as budgets

@@ -1,4 +1,4 @@
-"""Open budgets: every release made while one is open is added up, and refused before it exceeds the budget."""
+"""Open budgets. They add up all releases made while they are open, and refuse a release that would exceed them."""
 
 import functools
 import math
@@ -77,11 +77,11 @@ class OpenBudget:
     """A budget for a `with` block: releases by estimators and by methods' own `fit` inside it are added up.
 
     A release that would exceed the budget is refused before it runs, and so is a release without a proved guarantee.
-    All releases count as if they were on the same records, which is never too little; make releases on disjoint records
-    in a `part` each. Give `epsilon` > 0 with the total `delta` in [0, 1) of all releases, or `rho` > 0 for zCDP; then
-    `delta` is only the value at which epsilon is stated. `neighbors` is "add_remove" or "replace". Releases in threads
-    count; a release in a process that this one started (n_jobs) is refused. `spend` adds a release that was made
-    without dpviz.
+    All releases count as if they were on the same records, which is never too little. Make releases on disjoint records
+    in separate `part` blocks. Give `epsilon` > 0 with the total `delta` in [0, 1) of all releases, or `rho` > 0 for
+    zCDP; then `delta` is only the value at which epsilon is stated. `neighbors` is "add_remove" or "replace". Releases
+    in threads count; a release in a process that this one started (n_jobs) is refused. `spend` adds a release that was
+    made without dpviz.
 
         with dpviz.budget(epsilon=3) as b:
             DPM(epsilon=1, bounds=(0, 1)).fit(X)
@@ -102,7 +102,7 @@ class OpenBudget:
         if neighbors not in NEIGHBORS:
             raise ValueError(f"neighbors must be one of {', '.join(NEIGHBORS)}, got {neighbors!r}.")
         if (epsilon is None) == (rho is None):
-            raise ValueError(f"epsilon was {epsilon} and rho {rho}, but exactly one of them must be given.")
+            raise ValueError(f"Exactly one of epsilon and rho must be given, got epsilon {epsilon} and rho {rho}.")
         for name, value in (("epsilon", epsilon), ("rho", rho)):
             if value is not None and not (isinstance(value, numbers.Real) and 0 < value < math.inf):
                 raise ValueError(f"{name} must be finite and above 0, got {quoted(value)}.")
@@ -171,8 +171,8 @@ class OpenBudget:
         which = int(which) if isinstance(which, np.integer) else which
         if not isinstance(which, str | int):
             raise ValueError(
-                f"{column} was {which!r}, but a part's value must be text or a whole number, which equal values of a "
-                "column have in one way only. Give the records a column of such names."
+                "The value of a part must be text or a whole number, because other values can be equal "
+                f"without looking alike, got {which!r} for {column}. Add a column of names to the records."
             )
         self._check_open()
         if self._opened is not None:
@@ -185,12 +185,13 @@ class OpenBudget:
             raise ValueError(f"There is no column {column!r}; there are {', '.join(map(str, columns))}.")
         if column in columns and not is_pandas:
             raise ValueError(
-                f"The records of {_named((column, which))} were a {type(records).__name__} with this column, but only "
-                "a pandas frame is split here. Give the rows that have the value, without the column."
+                f"Only a pandas data frame can be split here. The records of {_named((column, which))} are "
+                f"a {type(records).__name__} with this column. Pass the rows that have the value, without "
+                "the column."
             )
         if column in columns:
-            # As Python's own values: a column finds a date by several texts, and a short float by several numbers, so
-            # one part would count as several.
+            # Convert to Python's own values. A column can find one date by several texts, and one short float by
+            # several numbers, so one part would count as several.
             frame = cast("pd.DataFrame", records)
             chosen = [isinstance(each, str | int | float) and each == which for each in frame[column].tolist()]
             rows = cast(T, frame.loc[np.array(chosen, dtype=bool)].drop(columns=column))
@@ -219,7 +220,7 @@ class OpenBudget:
         """
         self._check_open()
         if (epsilon is None) == (rho is None):
-            raise ValueError(f"epsilon was {epsilon} and rho {rho}, but exactly one of them must be given.")
+            raise ValueError(f"Exactly one of epsilon and rho must be given, got epsilon {epsilon} and rho {rho}.")
         if neighbors is not None and neighbors not in NEIGHBORS:
             raise ValueError(f"neighbors must be one of {', '.join(NEIGHBORS)}, got {neighbors!r}.")
         if rho is not None:
@@ -231,7 +232,7 @@ class OpenBudget:
         charge(title, lambda: (Guarantee(None, claim), ()))
 
     def __repr__(self) -> str:
-        """Show the rest, the total, and the releases."""
+        """Show the remaining budget, the total, and the releases."""
         name, whole = ("ε", self.epsilon) if self.rho is None else ("ρ", self.rho)
         titles = ", ".join(each.name for each in self.releases) or "nothing was released"
         return f"<Budget: {floored(self.remaining)} of {name} = {ceiled(whole or 0.0)} left; {titles}>"
@@ -288,9 +289,10 @@ class OpenBudget:
         part, rows = self._opened or (None, None)
         if part is not None and records is not None and not _are_rows_of(rows, records):
             raise BudgetError(
-                f"{title} was given records that the part {_named(part)} does not have. It was not run. Give it the "
-                "rows of the block, `with budget.part(data, ...) as rows`, as they are. Scale them and choose columns "
-                "before the part; only columns of a frame may be chosen within it."
+                f"{title} received records that are not in the part {_named(part)}. It was not run. Pass "
+                "the rows of the block, `with budget.part(data, ...) as rows`, without changes. Scale the "
+                "records and choose columns before you open the part. Within it, you can only choose "
+                "columns of a frame."
             )
         spent = Spent(title, self._claim(title, guarantee, events, part), part)
         self.releases = (*self.releases, spent)
@@ -316,11 +318,11 @@ class OpenBudget:
         claim = guarantee.proved
         if claim is None:
             raise BudgetError(
-                f"No guarantee of {title} is proved, so it cannot be added up. It was not run. Choose a proved mode "
-                "and public bounds, or run it outside of the budget."
+                f"{title} has no proved guarantee, so it cannot be added up. It was not run. Choose a "
+                "proved mode and public bounds, or run it outside the budget."
             )
         if not math.isfinite(claim.epsilon):
-            raise BudgetError(f"{title} at ε = ∞ has no privacy: no budget allows it. It was not run.")
+            raise BudgetError(f"{title} at ε = ∞ has no privacy, so no budget allows it. It was not run.")
         row = guarantee.of_row.proved or claim
         if claim.per_distance:
             claim = row = across_box(guarantee, events)
@@ -329,24 +331,26 @@ class OpenBudget:
         except ValueError as error:
             raise BudgetError(f"The noise of {title} does not prove its guarantee: {error} It was not run.") from error
         if exceeds:
-            raise BudgetError(f"The noise of {title} spends more than its guarantee says. It was not run.")
+            raise BudgetError(f"The noise of {title} spends more than its guarantee states. It was not run.")
         if claim.adjacency is Adjacency.REPLACE and self.adjacency is Adjacency.ADD_REMOVE:
             raise BudgetError(
-                f"The guarantee of {title} is about changing a record, but this budget is about adding or removing "
-                "one: neither implies the other. It was not run. Use budget(..., neighbors='replace')."
+                f"The guarantee of {title} is about replacing a record, but this budget is about adding or "
+                "removing one, and neither implies the other. It was not run. Use budget(..., "
+                "neighbors='replace')."
             )
         if claim.adjacency is Adjacency.REPLACE and part is not None:
             raise BudgetError(
-                f"The guarantee of {title} is about a record that changes within {_named(part)}, but one that is "
-                "replaced may leave this part for another: one record less here, one more there, about which nothing "
-                "is proved. It was not run. Choose a mode that is proved for a record that is added or removed."
+                f"The guarantee of {title} is about a record that changes within {_named(part)}. A replaced "
+                "record may also move to a different part, which removes one record here and adds one "
+                "there, and nothing is proved about that. It was not run. Choose a mode whose proof is "
+                "about adding or removing a record."
             )
         if self.adjacency is Adjacency.REPLACE:
             claim = under_replace(claim)
         if self.rho is not None and claim.rho is None and claim.delta > 0:
             raise BudgetError(
-                f"The guarantee of {title} has a delta and no rho, so it cannot be added to a budget of rho. It was "
-                "not run. Use budget(epsilon=..., delta=...)."
+                f"The guarantee of {title} has a delta but no rho, so it cannot be added to a budget of "
+                "rho. It was not run. Use budget(epsilon=..., delta=...)."
             )
         return claim
 
@@ -469,7 +473,8 @@ def _ancestors(process: int, parent: int) -> tuple[int, ...]:
     found = [parent, *(() if started_by is None or started_by.pid is None else (started_by.pid,))]
     with suppress(OSError, ValueError):
         while found[0] > 1:
-            # proc(5): the state and then the parent follow the name, which is in parentheses and may contain any signs.
+            # proc(5): the state and then the parent follow the name, which is in parentheses and may contain any
+            # character.
             status = Path(f"/proc/{found[0]}/stat").read_text("utf-8", "replace")
             found.insert(0, int(status.rpartition(")")[2].split()[1]))
     return tuple(each for each in found if each != process)
@@ -490,5 +495,5 @@ charge_with(
     )
 )
 with suppress(OSError):
-    # A mark of a killed process that had the same number as this one.
+    # Left behind by a killed process that had the same process ID as this one.
     os.unlink(_mark(os.getpid()))

@@ -21,7 +21,7 @@ CACHED_ROOTS = 1024
 
 
 def gdp_delta(mu: float, epsilon: float) -> float:
-    """Return the least delta of a mu-GDP mechanism: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
+    """Return the smallest delta of a mu-GDP mechanism: Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
 
     `mu` >= 0 (n releases of L2 sensitivity s and noise sigma: sqrt(n) s / sigma), `epsilon` >= 0; both may be infinite.
     Raises ValueError otherwise. Source: Balle & Wang 2018, theorem 8; Dong, Roth & Su 2022, corollary 2.13.
@@ -31,7 +31,7 @@ def gdp_delta(mu: float, epsilon: float) -> float:
 
 @lru_cache(maxsize=CACHED_ROOTS)
 def gdp_epsilon(mu: float, delta: float) -> float:
-    """Return the least epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP: the inverse of `gdp_delta`.
+    """Return the smallest epsilon >= 0 at which a mu-GDP mechanism is (epsilon, delta)-DP: `gdp_delta` inverted.
 
     Infinite at delta = 0 unless mu is 0. Raises ValueError for mu < 0 or delta outside [0, 1].
     """
@@ -62,7 +62,9 @@ def gdp_mu(budget: Budget) -> float:
     if math.isinf(budget.epsilon):
         return math.inf
     if budget.delta == 0:
-        raise ValueError("delta was 0, but Gaussian noise needs delta > 0. Choose a delta below 1/n, or Laplace noise.")
+        raise ValueError(
+            "delta must be above 0 for Gaussian noise, got 0. Choose a delta below 1/n, or use Laplace noise."
+        )
     target = math.log(budget.delta)
     # mu^2/2 = rho keeps the budget with room to spare.
     low = math.sqrt(2 * zcdp_rho_for(budget))
@@ -77,7 +79,7 @@ def gdp_mu(budget: Budget) -> float:
 
 
 def gaussian_sigma(l2_sensitivity: float, budget: Budget, *, n_releases: int = 1) -> float:
-    """Return the least sigma with which `n_releases` releases together keep a budget: sqrt(n) s / mu(budget).
+    """Return the smallest sigma with which `n_releases` releases together keep a budget: sqrt(n) s / mu(budget).
 
     Parameters
     ----------

@@ -35,13 +35,14 @@ from dpviz.core.limits import ROUNDING
 
 # (leaf, factor by which its sensitivity moves) -> its price.
 Cost = Callable[[Leaf, int], float]
-# Intervals across the whole loss, so that epsilon 0.01 is as sharp, and 1000 as quick, as 1. Our choice.
+# Intervals across the whole loss, so that epsilon = 0.01 is as precise, and epsilon = 1000 as fast, as epsilon = 1. Our
+# choice.
 N_INTERVALS = 3e4
 # Minimum interval of privacy loss, so that a loss of zero also has one. Our choice.
 FINEST_INTERVAL = 1e-8
 # Cached distributions of a megabyte or two each: a page needs several figures from one. Our choice.
 CACHED_DISTRIBUTIONS = 32
-# Largest epsilon of one step. Soon above it, e^epsilon overflows in dp-accounting. Our choice.
+# Largest epsilon of one step. Not far above it, e^epsilon overflows in dp-accounting. Our choice.
 LARGEST_STEP = 500.0
 # Relative rounding of a Gaussian's delta: the closed form is off by less than 1e-10. Our choice, measured.
 DELTA_ROUNDING = 1e-9
@@ -111,9 +112,7 @@ def under_replace(claim: Claim) -> Claim:
     if claim.adjacency is Adjacency.REPLACE:
         return claim
     if claim.per_distance:
-        raise ValueError(
-            "A claim per unit of distance was given, but it bounds changed records already. Use it as it is."
-        )
+        raise ValueError("A claim per unit of distance already covers changed records. Use it unchanged.")
     return replace(for_group(claim, 2, "one removal and one addition"), adjacency=Adjacency.REPLACE)
 
 
@@ -332,8 +331,8 @@ def privacy_loss_distribution(
     losses = _sequence(events, adjacency).times(rows)
     if not losses.is_within_reach:
         raise ValueError(
-            f"A step had epsilon or mu above {LARGEST_STEP:g}, but its distribution would contain nothing else. "
-            "Use pure_epsilon, or add noise."
+            f"epsilon and mu of a step must be at most {LARGEST_STEP:g}, because a larger one would "
+            "leave nothing else in its distribution. Use pure_epsilon, or add more noise."
         )
     if interval is not None and not 0 < interval < math.inf:
         raise ValueError(f"interval must be positive, such as 1e-4, got {interval}.")

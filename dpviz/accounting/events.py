@@ -238,17 +238,17 @@ def group_size(leaf: Leaf, adjacency: Adjacency) -> int:
     if adjacency is Adjacency.REPLACE:
         return 2
     raise ValueError(
-        f"{leaf.label!r} was calibrated for REPLACE, but the account is under ADD_REMOVE (a record that moves between "
-        "parallel parts needs that too), and a bound on changed records says nothing about added records. "
-        "State its sensitivity for ADD_REMOVE."
+        f"{leaf.label!r} is calibrated for REPLACE, but the account is for ADD_REMOVE (as is also "
+        "needed if a record moves between parallel parts). A bound on changed records says nothing "
+        "about added records. State the sensitivity for ADD_REMOVE."
     )
 
 
 def unknown(event: Event) -> TypeError:
     """Return the error for an event that no account here can read."""
     return TypeError(
-        f"An event was a {type(event).__name__}, but accounts know LaplaceEvent, GaussianEvent, PureEvent, "
-        "SequenceEvent and ParallelEvent. Use one of these."
+        "An event must be a LaplaceEvent, GaussianEvent, PureEvent, SequenceEvent or "
+        f"ParallelEvent, got a {type(event).__name__}."
     )
 
 

@@ -27,11 +27,11 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def join(name: str, swaps: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return a script and all that it imports as one script without imports.
+    """Return a script and everything that it imports as one script without imports.
 
-    Each module has a scope of its own, so that names in two of them do not meet; `$name` is what the script exports, by
-    name. A module whose file is a key of `swaps` is replaced by another one. Raises ValueError for a circle of imports,
-    and for an import or export of another form than the scripts have.
+    Each module has its own scope, so names in two modules do not collide. `$name` contains the script's exports, by
+    name. A module whose file is a key of `swaps` is replaced. Raises ValueError for circular imports, and for an import
+    or export in an unsupported form.
     """
     joined: dict[str, str] = {}
     _append(f"{name}.js", swaps, (), joined)
@@ -39,7 +39,7 @@ def join(name: str, swaps: Mapping[str, str] = MappingProxyType({})) -> str:
 
 
 def module(name: str) -> str:
-    """Return a script and all that it imports as one module, with the script's own exports."""
+    """Return a script and everything that it imports as one module, with the script's own exports."""
     exported = [match["name"] for match in _EXPORT.finditer(text(f"{name}.js")) if match["name"]]
     names = f"export const {{ {', '.join(exported)} }} = ${name};\n" if exported else ""
     default = f"export default ${name}.default;\n" if "\nexport default " in text(f"{name}.js") else ""
@@ -90,13 +90,13 @@ def site_script(sheet: Callable[[str], str] = str) -> str:
 
 
 def words_sheet(serif: str = SERIF) -> str:
-    """Return the style sheet of words on such a page: the serif, at an address, and the app's own sheet."""
+    """Return the style sheet for text on such a page: the serif font, by its URL, and the app's own sheet."""
     face = f'font-display: swap; font-family: "dpviz Serif"; font-weight: 400 600; src: url({serif}) format("woff2");'
     return f"@font-face {{ {face} }}\n{text('style.css')}"
 
 
 def kept_sheet() -> str:
-    """Return the style sheet of a page to keep, with the serif in it."""
+    """Return the style sheet of a saved page, which contains the serif font."""
     serif = b64encode((FOLDER / SERIF).read_bytes()).decode()
     return text("site.css") + words_sheet(f"data:font/woff2;base64,{serif}")
 
@@ -111,5 +111,5 @@ def text(file: str) -> str:
 
 
 def plain(source: str) -> str:
-    """Return a script in ASCII: it is read in the encoding of its page, which may be anybody's."""
+    """Return a script in ASCII, because browsers read it in the encoding of the page that includes it."""
     return _NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], source)

@@ -1,9 +1,10 @@
-"""Attacks: from a release to guesses about unreleased data, without a trace and for any algorithm.
+"""Attacks that guess unreleased data from a release, without a trace and for any algorithm.
 
 - `differencing`: reconstruct the one missing record from all records' centers and every other record.
 - `location`: guess a place from its releases, given a public prior; guess which of two places; reconstruct a record
   from several releases.
-- `membership`: guess whether this record was in or a different one, by distances or by a classifier's labels alone.
+- `membership`: guess whether this record or a different one was in the data, by distances or by a classifier's labels
+  alone.
 - `roc`: ROC curves, their bounds under a budget, confidence bands; a rule chosen on half of many runs, scored on the
   other half.
 - `play`: rounds of a game with a public part and a secret, and scores against the best adversary.

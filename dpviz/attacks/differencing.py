@@ -20,7 +20,7 @@ from dpviz.solvers import BOX_MIDDLE, assign
 
 # Sine of an angle that rounding cannot explain.
 OFF_RAY = 1e-9
-# Box units. A center this near to a wall may have been clipped onto it.
+# Box units. A center this close to a wall may have been clipped onto it.
 ON_WALL = 1e-9
 # Minimum number of places that share a posterior: the inverse sum of their squared probabilities. Our choice.
 ENOUGH = 20.0

@@ -82,8 +82,8 @@ def uniform_prior(box: Box, shape: Sequence[int]) -> Prior:
     cells = tuple(int(count) for count in shape)
     if len(cells) != box.d or min(cells) < 1 or math.prod(cells) > MAX_CELLS:
         raise ValueError(
-            f"shape was {cells}, but the box has {box.d} axes: give each at least one cell, and at most {MAX_CELLS} "
-            "in all."
+            f"shape must have at least one cell for each of the {box.d} axes of the box, and at most "
+            f"{MAX_CELLS} cells in all, got {cells}."
         )
     middles = [
         low + (np.arange(count) + 0.5) * (width / count)
@@ -160,8 +160,8 @@ def best_guess(prior: Prior, posterior_weights: FloatArray, loss: Loss) -> Float
     posterior_weights
         Posterior (m,) over the places.
     loss
-        "cell" asks for the middle of the likeliest cell (MAP), the first of equals; "squared" for the posterior mean;
-        "distance" for the posterior's geometric median. The latter two need not be places of the grid.
+        "cell" asks for the middle of the likeliest cell (MAP), the first one in a tie; "squared" for the posterior
+        mean; "distance" for the posterior's geometric median. The latter two need not be places of the grid.
 
     Returns
     -------
@@ -241,7 +241,7 @@ def error_of(prior: Prior, guess: ArrayLike, location: ArrayLike, loss: Loss) ->
     _check_loss(loss)
     guessed, true = (np.asarray(place, dtype=np.float64) for place in (guess, location))
     if guessed.shape != (prior.box.d,) or true.shape != guessed.shape:
-        raise ValueError(f"guess and location had shapes {guessed.shape} and {true.shape}, not ({prior.box.d},).")
+        raise ValueError(f"guess and location must have shape ({prior.box.d},), got {guessed.shape} and {true.shape}.")
     if loss == "cell":
         return float(not np.array_equal(_cells(prior, guessed[None]), _cells(prior, true[None])))
     gap = float(np.linalg.norm(guessed - true))
@@ -253,10 +253,9 @@ def posterior_bound(prior: Prior, epsilon: float) -> FloatArray:
 
     pi(x) / sum_x' pi(x') exp(-epsilon |x - x'|), by Bayes' rule and K(x')(z) >= exp(-epsilon |x - x'|) K(x)(z);
     attained at z = x without a domain. The bound also holds after clamping and remapping (post-processing), and for
-    redrawing with the epsilon that is proved for it, up to twice the mechanism's epsilon. For m draws of one record
+    redrawing with the epsilon that is proved for it, up to twice the mechanism's epsilon. For m draws of one record,
     pass m epsilon. The sum is a convolution over the grid, by FFT; its rounding error is about 1e-16 of the largest
-    sum.
-    Raises ValueError for an epsilon that is not positive and finite.
+    sum. Raises ValueError for an epsilon that is not positive and finite.
     """
     if not 0 < epsilon < math.inf:
         raise ValueError(f"epsilon must be positive and finite, per unit of distance, got {epsilon}.")
@@ -318,8 +317,8 @@ def laplace_total_variation(epsilon: float, distance: ArrayLike, n_features: int
     apart = np.asarray(distance, dtype=np.float64)
     if not 0 <= epsilon < math.inf or not (apart >= 0).all() or not 1 <= n_features <= MAX_FEATURES:
         raise ValueError(
-            f"epsilon was {epsilon} and n_features {n_features}, but epsilon and every distance must be >= 0, epsilon "
-            f"finite, and n_features from 1 to {MAX_FEATURES}."
+            "epsilon must be finite and at least 0, every distance at least 0, and n_features from 1 "
+            f"to {MAX_FEATURES}, got epsilon {epsilon} and n_features {n_features}."
         )
     half = epsilon * apart / 2.0
     if n_features == 1:
@@ -342,7 +341,7 @@ def two_point_success(total_variation: ArrayLike) -> FloatArray:
     """Return (1 + TV) / 2, the best attacker's success rate with a prior of 1/2; TV in [0, 1], any shape."""
     variation = np.asarray(total_variation, dtype=np.float64)
     if not ((variation >= 0) & (variation <= 1)).all():
-        raise ValueError("total_variation held a number outside [0, 1], but it is a difference of two probabilities.")
+        raise ValueError("total_variation must be in [0, 1], because it is a difference of two probabilities.")
     return np.asarray((1.0 + variation) / 2.0)
 
 
@@ -451,7 +450,7 @@ def spent(epsilon: float, n_releases: int) -> Budget:
 
 def _rows(points: FloatArray) -> FloatArray:
     if not len(points):
-        raise ValueError("The release had no rows, but a reconstruction needs at least one draw.")
+        raise ValueError("The release must have at least one row, because a reconstruction needs a draw.")
     return points
 
 
@@ -459,7 +458,7 @@ def _checked(epsilon: float, n_features: int, n_releases: ArrayLike) -> FloatArr
     draws = np.asarray(n_releases, dtype=np.float64)
     if not 0 < epsilon < math.inf or n_features < 1 or not (draws >= 1).all():
         raise ValueError(
-            f"epsilon was {epsilon}, n_features {n_features} and n_releases {n_releases!r}, but epsilon must be "
-            "positive and finite, and the other two at least 1."
+            "epsilon must be positive and finite, and n_features and n_releases at least 1, got "
+            f"epsilon {epsilon}, n_features {n_features} and n_releases {n_releases!r}."
         )
     return draws

@@ -1,4 +1,4 @@
-"""Membership inference: find out if a record was in the data, or a different one in its place.
+"""Membership inference: find out whether a record was in the data, or a different one in its place.
 
 In the game (Yeom, Giacomelli, Fredrikson & Jha 2018, experiment 1, with a replacement for the fresh draw), a fair coin
 puts x or x' into the data, a run releases something, and the attacker scores x and answers "inside" if the score is at
@@ -102,12 +102,15 @@ def membership_game(
     """
     here, there = as_points(points), as_points(others, name="others")
     if here.shape != there.shape:
-        raise ValueError(f"points had shape {here.shape} and others {there.shape}, but each x needs its own x'.")
+        raise ValueError(
+            "points and others must have the same shape, because each x needs its own x', got "
+            f"{here.shape} and {there.shape}."
+        )
     rows = np.arange(len(here)) if targets is None else np.asarray(targets, dtype=np.intp)
     if rows.ndim != 1 or not rows.size or not ((rows >= 0) & (rows < len(here))).all():
         raise ValueError(f"targets must be rows from 0 to {len(here) - 1}, one at least.")
     if n_runs < 2:
-        raise ValueError(f"n_runs was {n_runs}, but both worlds must occur: play at least 2 runs.")
+        raise ValueError(f"n_runs must be at least 2, because both worlds must occur, got {n_runs}.")
     coins = rng.random((n_runs, rows.size)) < 0.5
     if coins.all() or not coins.any():
         raise ValueError(f"All {n_runs} coins fell alike, so one world never occurred. Play more runs.")
@@ -144,7 +147,7 @@ def yeom_guesses(scores: ArrayLike, average_loss: float) -> NDArray[np.bool_]:
     """
     losses = -np.asarray(scores, dtype=np.float64)
     if np.isnan(losses).any() or math.isnan(average_loss):
-        raise ValueError("scores or average_loss held NaN, but a loss must be a number or infinite.")
+        raise ValueError("scores and average_loss must be numbers or infinite, got NaN.")
     return np.asarray(losses <= average_loss)
 
 
@@ -189,7 +192,10 @@ def tree_release(release: PointsRelease, labels: ArrayLike, *, rng: np.random.Ge
 
     answers = np.asarray(labels, dtype=np.intp)
     if answers.shape != (len(release.points),):
-        raise ValueError(f"labels had shape {answers.shape}, but the release has {len(release.points)} rows: one each.")
+        raise ValueError(
+            f"labels must have one entry for each of the {len(release.points)} rows of the release, got "
+            f"shape {answers.shape}."
+        )
     tree = DecisionTreeClassifier(random_state=int(rng.integers(2**31))).fit(release.points, answers)
     # tree.predict without its input checks, which cost ten times as much as the labels of a few points.
     leaves, of_leaf = tree.tree_, tree.classes_[tree.tree_.value[:, 0, :].argmax(axis=1)]
@@ -290,7 +296,9 @@ def label_only_scores(
         return distances
     known = np.asarray(labels, dtype=np.intp)
     if known.shape != distances.shape:
-        raise ValueError(f"labels had shape {known.shape}, but there are {len(distances)} records: one each.")
+        raise ValueError(
+            f"labels must have one entry for each of the {len(distances)} records, got shape {known.shape}."
+        )
     right = release.predict(as_points(records, name="records")) == known
     return np.where(right, distances, -distances)
 

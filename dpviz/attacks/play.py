@@ -133,7 +133,7 @@ def location_rounds(
         If a number is below 1.
     """
     if n_rounds < 1 or n_releases < 1:
-        raise ValueError(f"n_rounds was {n_rounds} and n_releases {n_releases}, but both must be at least 1.")
+        raise ValueError(f"n_rounds and n_releases must be at least 1, got {n_rounds} and {n_releases}.")
     prior = adversary.prior
     for generator in rng.spawn(n_rounds):
         location = prior.locations[generator.choice(len(prior.weights), p=prior.weights)]
@@ -238,8 +238,7 @@ def membership_rounds(
     stranger = as_points(np.atleast_2d(other), n_features=records.shape[1], name="other")[0]
     if n_rounds < 1 or not 0 <= target < len(records):
         raise ValueError(
-            f"n_rounds was {n_rounds} and target {target}, but there must be at least 1 round, and the target must be "
-            f"a row from 0 to {len(records) - 1}."
+            f"n_rounds must be at least 1 and target a row from 0 to {len(records) - 1}, got {n_rounds} and {target}."
         )
     candidates = frozen(np.stack([records[target], stranger]))
     for generator in rng.spawn(n_rounds):

@@ -27,7 +27,7 @@ SHRINKAGE = 0.5
 
 @immutable
 class Roc:
-    """Measured rates of the attack "score >= threshold", from the strictest threshold to the laxest."""
+    """Measured rates of the attack "score >= threshold", from the strictest threshold to the most lenient."""
 
     # Falling, (m,). The first one, +inf, calls no record inside.
     thresholds: FloatArray
@@ -99,7 +99,7 @@ def roc_bound(false_positive: ArrayLike, budget: Budget) -> FloatArray:
     """
     rate = np.asarray(false_positive, dtype=np.float64)
     if not ((rate >= 0) & (rate <= 1)).all():
-        raise ValueError("false_positive held a number outside [0, 1], but it is a rate. Divide counts by their total.")
+        raise ValueError("false_positive must be a rate in [0, 1]. Divide counts by their total.")
     # Beyond e^700 the first line is above 1 for every positive rate that a float can represent.
     growth, shrink = math.exp(min(budget.epsilon, 700.0)), math.exp(-budget.epsilon)
     steep = growth * rate + budget.delta
@@ -155,11 +155,14 @@ def replacement_budget(epsilon: float, points: ArrayLike, others: ArrayLike) -> 
         raise ValueError(f"epsilon must be positive and finite, per unit of distance, got {epsilon}.")
     here, there = as_points(points), as_points(others, name="others")
     if here.shape != there.shape:
-        raise ValueError(f"points had shape {here.shape} and others {there.shape}, but each x needs its own x'.")
+        raise ValueError(
+            "points and others must have the same shape, because each x needs its own x', got "
+            f"{here.shape} and {there.shape}."
+        )
     gaps = here - there
     farthest = float(np.sqrt(np.einsum("ij,ij->i", gaps, gaps)).max(initial=0.0))
     if farthest == 0.0:
-        raise ValueError("Every x' was equal to its x, so there is nothing to tell apart. Move one record.")
+        raise ValueError("At least one x' must differ from its x, or there is nothing to distinguish. Move one record.")
     return Budget(epsilon * farthest)
 
 
@@ -250,7 +253,7 @@ def _scores(values: ArrayLike, name: str) -> FloatArray:
     if scores.ndim != 1 or not scores.size:
         raise ValueError(f"{name} must have shape (rounds,) with at least one round, got {scores.shape}.")
     if np.isnan(scores).any():
-        raise ValueError(f"{name} held NaN, but every round needs a score. Use -inf for a round without evidence.")
+        raise ValueError(f"{name} must have a score for every round, got NaN. Use -inf for a round without evidence.")
     return scores
 
 
@@ -330,8 +333,8 @@ def held_out_score(first: ArrayLike, second: ArrayLike, *, confidence: float = 0
     here, there = as_points(first, name="first"), as_points(second, name="second")
     if here.shape != there.shape or len(here) < LEAST_RUNS:
         raise ValueError(
-            f"first had shape {here.shape} and second {there.shape}, but both need the same statistics of as many "
-            f"runs, {LEAST_RUNS} at least."
+            f"first and second must have the same statistics and at least {LEAST_RUNS} runs each, got "
+            f"shapes {here.shape} and {there.shape}."
         )
     half = len(here) // 2
     rule = chosen_rule(here[:half], there[:half])

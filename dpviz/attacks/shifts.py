@@ -60,7 +60,7 @@ def _losses(shift: float, step: float, size: int) -> FloatArray:
     edges = np.linspace(-shift, shift, N_PARTS + 1)
     losses = np.array([shift, -shift, *(edges[1:] + edges[:-1]) / 2])
     masses = np.array([0.5, 0.5 * np.exp(-shift), *np.diff(0.5 * np.exp((edges - shift) / 2))])
-    # A loss between two places of the grid is shared by them, so that its mean stays.
+    # A loss between two places of the grid is split between them, so that its mean stays the same.
     below = np.floor(losses / step)
     above = losses / step - below
     chances = np.zeros(size)

@@ -1,4 +1,4 @@
-"""Audit: measure the privacy loss that runs themselves show. It takes a `run`, not an algorithm or attack.
+"""Audit: measure the privacy loss that runs themselves show. It takes a `run` instead of an algorithm or an attack.
 
 - `epsilon_lower_bound`: a sound lower bound on epsilon from many runs on two neighboring data sets.
 - `Family`: the statistics of all published output.

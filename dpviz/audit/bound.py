@@ -1,4 +1,4 @@
-"""A lower bound on epsilon from runs alone: it measures how surely two neighboring data sets look different.
+"""A lower bound on epsilon from runs alone, which measures how surely two neighboring data sets look different.
 
 epsilon_lower = max over K events of ln((P_low(D) - delta) / P_high(D')), D and D' in either order, each end one-sided
 and exact (Clopper & Pearson 1934) at beta / (2 K), so that all 2 K ends hold at once with probability 1 - beta
@@ -81,7 +81,8 @@ class AuditEvent:
 def chances(n_runs: int, beta: float) -> Chances:
     """Return the exact one-sided ends (n_runs + 1,) of a chance with 0, 1, ..., n_runs hits, each at level `beta`.
 
-    The low end p solves P(hits or more | p) = beta, the high end P(hits or fewer | p) = beta: quantiles of Beta laws.
+    The low end p solves P(hits or more | p) = beta, the high end P(hits or fewer | p) = beta: quantiles of Beta
+    distributions.
     """
     low, high = ends(np.arange(n_runs + 1), n_runs, beta)
     return frozen(low), frozen(high)
@@ -136,7 +137,7 @@ def allowed_hits(other_hits: IntArray, n_runs: IntArray, beta: float, limit: flo
 
 
 def strength(event: AuditEvent) -> tuple[float, bool]:
-    """Return a sort key that puts the strongest event first, and among equals the simplest statistic."""
+    """Return a sort key that puts the strongest event first and, in a tie, the simplest statistic."""
     return -event.epsilon_lower, event.statistic.startswith("learned")
 
 
@@ -178,7 +179,7 @@ class EpsilonBound:
 
     @property
     def ceiling(self) -> float:
-        """The largest bound from so many runs: an event always happens in one world and never in the other."""
+        """The largest bound from this many runs, if an event always happens in one world and never in the other."""
         return self.ceiling_at(self.options.confidence)
 
     @property
@@ -193,7 +194,7 @@ class EpsilonBound:
         return max([0.0, *(float(log_ratio(low[a], high[b], self.options.delta)) for a, b in pairs)])
 
     def ceiling_at(self, confidence: float) -> float:
-        """Return the largest bound that so many runs can give at a `confidence`."""
+        """Return the largest bound that this many runs can give at a `confidence`."""
         return self.lower_at(confidence, ((self.n_estimating, 0),))
 
     def violates(self, epsilon: float, confidence: float = VERDICT_CONFIDENCE) -> bool:
@@ -201,7 +202,7 @@ class EpsilonBound:
         return self.lower_at(confidence) > epsilon
 
     def is_undecided(self, epsilon: float, confidence: float = VERDICT_CONFIDENCE) -> bool:
-        """Return True if so few runs could not refute a claim of (epsilon, `delta`), whatever they had shown."""
+        """Return True if this many runs could not refute a claim of (epsilon, `delta`), no matter what they showed."""
         return self.ceiling_at(confidence) <= epsilon
 
 
@@ -349,8 +350,8 @@ def chosen_events(
     """
     if first.n_runs != other.n_runs or first.n_runs < FEWEST_RUNS:
         raise ValueError(
-            f"There were {first.n_runs} and {other.n_runs} runs, but both worlds need the same number, at least "
-            f"{FEWEST_RUNS}. Raise n_runs."
+            f"Both worlds must have the same number of runs, at least {FEWEST_RUNS}, got {first.n_runs} "
+            f"and {other.n_runs}. Raise n_runs."
         )
     fixed = options or BoundOptions()
     halves = first.part(0, 2), other.part(0, 2)
@@ -383,14 +384,14 @@ def _check_neighbors(records: Points, others: Points, adjacency: Adjacency | Non
         if adjacency is not None:
             difference = "one record added or removed" if adjacency is Adjacency.ADD_REMOVE else "one record replaced"
         raise ValueError(
-            f"points and neighbor were not neighbors: {n_gone} of {len(records)} records of points are not in "
-            f"neighbor, and {n_come} of {len(others)} of neighbor are not in points. They must differ by "
-            f"{difference}. Use one data set twice, and make that change in one copy."
+            f"points and neighbor must differ by {difference}, but {n_gone} of the {len(records)} "
+            f"records of points are not in neighbor, and {n_come} of the {len(others)} records of "
+            "neighbor are not in points. Copy one data set, and make that change in the copy."
         )
 
 
 def _candidates(name: str, one: FloatArray, two: FloatArray, ends: Chances, delta: float) -> Iterator[AuditEvent]:
-    """Yield the best events of one statistic: in each block of thresholds, above or below, either world likely."""
+    """Yield the best events of one statistic: for each block of thresholds, either side, and either likely world."""
     first, second = np.sort(one), np.sort(two)
     thresholds = _thresholds(np.sort(np.concatenate([first, second])))
     if not len(thresholds):
@@ -415,7 +416,7 @@ def _candidates(name: str, one: FloatArray, two: FloatArray, ends: Chances, delt
 
 
 def _thresholds(values: FloatArray) -> FloatArray:
-    """Return places between sorted finite values: evenly many values apart, dense at both ends, and in all wide gaps.
+    """Return places between sorted finite values: at even ranks, dense at both ends, and in all wide gaps.
 
     A gap's middle is as far from both sides as possible, so that rounding in the last digit moves no value across.
     """
@@ -457,7 +458,7 @@ def trade_off(profile: Profile, false_positive: ArrayLike) -> FloatArray:
     """
     rate = np.asarray(false_positive, dtype=np.float64)
     if not ((rate >= 0) & (rate <= 1)).all():
-        raise ValueError("false_positive held a number outside [0, 1], but it is a rate. Divide counts by their total.")
+        raise ValueError("false_positive must be a rate in [0, 1]. Divide counts by their total.")
     epsilons = np.concatenate([np.linspace(0.0, NEAR, N_NEAR), np.geomspace(NEAR, FARTHEST, N_FAR)[1:]])
     deltas = np.asarray(profile(epsilons), dtype=np.float64)
     at = rate[..., None]

@@ -172,7 +172,7 @@ def starts(problem: LloydProblem, params: StartParams, *, rng: np.random.Generat
 
 
 def from_records(params: StartParams) -> bool:
-    """Check for a start made of records; given centers override it."""
+    """Return True if the start is made from records; given centers override it."""
     return params.start == "records" and params.initial_centers is None
 
 
@@ -248,7 +248,7 @@ class LloydStep(Step):
 class LloydFamilyRelease(CentersRelease):
     """Centers in data units, and the centers of every iteration in box units: the box is [0, 1]^d."""
 
-    # (k, d) box units. None if the start was given or made of records.
+    # (k, d) box units. None if the start was given or made from records.
     start: Centers | None
     path: FloatArray  # (T, k, d) box units
     # Public packing of a private start, (k, d) box units. Its row i belongs to row i of `start`.

@@ -80,7 +80,7 @@ N_ITERATIONS = 5
 COUNT_SHARE, SUM_SHARE, SQUARE_SHARE = 0.1, 0.4, 0.5
 # Smallest eigenvalue of a covariance in [-1, 1]^d, from the authors' code.
 VARIANCE_FLOOR = 1e-3
-# Assumed distance of true covariances from the start's, as a share of the start's variance. Our choice.
+# Assumed distance of true covariances from the start's, as a share of the variance at the start. Our choice.
 PRIOR_SHARE = 0.1
 # A component stays in place if its noisy count is below this many sigma. Our choice.
 FIRM_SCALES = 4.0

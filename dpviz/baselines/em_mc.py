@@ -240,7 +240,7 @@ class Lists(Confidential):
     @classmethod
     def from_pairs(cls, rows: Indices, values: Indices, n_rows: int) -> "Lists":
         """Put each of `values` into its row."""
-        # NumPy sorts 16-bit row numbers by counting; they suffice for few different rows.
+        # NumPy sorts 16-bit row numbers by counting. They are large enough if there are few different rows.
         order = np.argsort(rows.astype(np.uint16) if n_rows <= 2**16 else rows, kind="stable")
         ends = np.zeros(n_rows + 1, dtype=np.intp)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=ends[1:])

@@ -26,7 +26,7 @@ KMeans, published / largest on even grids (geometric means over six kinds of dat
     3  10000     1.32 / 1.26  1.19 / 1.06  1.21 / 1.03  1.22 / 1.01
     3  100000    1.20 / 1.04  1.22 / 1.02  1.29 / 1.03  1.09 / 1.00
 
-In one dimension the two agree within 0.3 %. At n eps = 15 everything is noise, the grid has a few cells, and the
+In one dimension, the two agree within 0.3 %. At n eps = 15, everything is noise, the grid has a few cells, and the
 differences are within two standard errors; "largest" is better whenever the grid separates records from empty space.
 
 Notation, paper -> code: M -> cells_per_axis^d, N -> n_records, theta = 10 -> `grids.CELL_WEIGHT`, k -> n_clusters.
@@ -111,7 +111,8 @@ ONE_CELL_CAVEAT = (
     "The grid has one cell: the run releases a noisy number of records, but nothing about their places. The centers "
     "are public: no record moves them."
 )
-# These clauses are for every run: ε, the number of columns and a noisy or public number decide about the purchase.
+# These clauses apply to every run: ε, the number of columns and a noisy or public number of records decide whether the
+# cells are bought.
 FITTED = (
     f"if the noisy or public number of records is large enough, {100.0 * MARGINAL_SHARE:g} % of ε pays for noisy "
     "marginals that the grid follows"
@@ -150,7 +151,7 @@ class Params(OneShotParams):
 
     @property
     def is_even(self) -> bool:
-        """Check for an even grid for all records, with a cell's records in its center."""
+        """Return True for an even grid for all records, with a cell's records at its center."""
         return self.grid == "even" or self.cells_per_axis is not None
 
 
@@ -242,8 +243,8 @@ def steps(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.G
         side, capped = even_side(size.epsilon, size.n_records, box.d)
     elif side > most:
         raise ValueError(
-            f"cells_per_axis was {side}, but with {box.d} columns it must be <= {most}: the grid may have "
-            f"{MAX_CELLS:,} cells. Lower it, or leave it to the rule with None."
+            f"cells_per_axis must be at most {most} with {box.d} columns, because the grid may have "
+            f"{MAX_CELLS:,} cells, got {side}. Lower it, or use None for the default rule."
         )
     # As published, distances are in the unit box. With fitted grids, they are in the data's units.
     units = np.ones(box.d) if params.is_even else frozen(box.widths / box.widths.max())

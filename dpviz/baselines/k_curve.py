@@ -12,7 +12,7 @@ a second release: their budgets add up.
 
 The suggestion is the knee: the k whose point lies farthest below the line between the curve's ends, with the costs on a
 logarithmic axis (Satopää, Albrecht, Irwin & Raghavan 2011, "Finding a Kneedle in a Haystack"). The logarithm is our
-choice: on a plain axis 8 groups looked like 5. The knee is a reading, not a proof of that number of groups.
+choice: on a linear axis, 8 groups looked like 5. The knee is a suggestion, not a proof of that number of groups.
 """
 
 import numpy as np

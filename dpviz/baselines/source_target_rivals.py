@@ -1,8 +1,8 @@
-"""Comparators for private source-target clustering; functions, because each has different inputs.
+"""Comparison methods for private source-target clustering. They are functions, because each has different inputs.
 
 Cluster T ignores the source. Non-private STC uses the source itself. Private k-means publishes 100 private centers of
-the whole source and uses these as the source. The paper's fourth comparator, DP-GAN, a private generative network, is
-absent.
+the whole source and uses these as the source. The paper's fourth comparison method, DP-GAN, a private generative
+network, is omitted.
 
 Private k-means over private candidates follows Balcan, Dick, Liang, Mou & Zhang, "Differentially Private Clustering in
 High-Dimensional Euclidean Spaces", ICML 2017, as far as a low-dimensional source needs it.
@@ -86,7 +86,7 @@ def private_candidate_kmeans(
     m may be 0. Raises ValueError for n_clusters < 1 or epsilon that is not > 0.
     """
     if n_clusters < 1 or not epsilon > 0:
-        raise ValueError(f"n_clusters was {n_clusters} and epsilon {epsilon}, but both must be positive.")
+        raise ValueError(f"n_clusters and epsilon must be positive, got {n_clusters} and {epsilon}.")
     points, d = unit_projected(ball.to_unit(source)), ball.d
     part = epsilon / 3.0
     candidates, spent = private_candidates(points, part, rng=rng)
@@ -214,6 +214,6 @@ def private_kmeans_points(
     quarter of the budget. Raises ValueError unless exactly one budget is given.
     """
     if (epsilon is None) == (rho is None):
-        raise ValueError(f"epsilon was {epsilon} and rho {rho}, but exactly one of them must be given.")
+        raise ValueError(f"Exactly one of epsilon and rho must be given, got epsilon {epsilon} and rho {rho}.")
     budget = math.sqrt(2.0 * rho) if rho is not None else float(epsilon or 0.0)
     return private_candidate_kmeans(source, ball, n_clusters, budget, rng=rng)

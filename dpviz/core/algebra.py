@@ -102,7 +102,7 @@ def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _stack(one: FloatArray, other: FloatArray) -> tuple[int, ...]:
     """Return the common shape of two stacks of matrices."""
-    # Quicker than NumPy's own check.
+    # Faster than NumPy's own check.
     if one.ndim == 2 or one.shape[:-2] == other.shape[:-2]:
         return other.shape[:-2]
     return np.broadcast_shapes(one.shape[:-2], other.shape[:-2])
@@ -216,7 +216,7 @@ def inverse_each(lower: FloatArray, out: FloatArray) -> None:
 def eigen_each(matrices: FloatArray, vectors: FloatArray, values: FloatArray) -> None:
     """Overwrite `matrices` (s, m, m), and write vectors (s, m, m) and values (s, m)."""
     m = matrices.shape[1]
-    # The vectors while they are turned, one per row.
+    # The vectors while they are rotated, one per row.
     rows = np.empty((m, m))
     for s in range(len(matrices)):
         a = matrices[s]

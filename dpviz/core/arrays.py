@@ -32,7 +32,7 @@ AnyArray = NDArray[Any]
 # Index of each record's center, (n,).
 Labels = IntArray
 
-# Records summed together, a multiple of every method's own portion. Changing it changes last bits.
+# Number of records summed together, a multiple of every method's own portion. A different number changes the last bits.
 BLOCK_ROWS = 65_536
 
 DType = TypeVar("DType", bound=np.generic)
@@ -63,7 +63,8 @@ class ReadOnly:
 def fingerprint(array: NDArray[np.generic]) -> str:
     """Return a digest of an array's shape, type and bits, for a cache key; equal arrays have equal digests."""
     dense = np.ascontiguousarray(array)
-    # A digest, not a hash of this process: it names a job in one process that runs in a different one.
+    # A digest instead of Python's hash, which differs between processes: it names a job that runs in a different
+    # process.
     return hashlib.blake2b(f"{dense.dtype}{dense.shape}".encode() + dense.tobytes(), digest_size=16).hexdigest()
 
 
@@ -72,7 +73,7 @@ def check_real(values: object, name: str) -> None:
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked cells, whose hidden values would be used anyway. Fill or drop those rows.")
     if isinstance(values, np.ndarray) and np.iscomplexobj(values):
-        raise ValueError(f"Complex data not supported: {name} had complex numbers, but records are real.")
+        raise ValueError(f"Complex data not supported: {name} must be real, got complex numbers.")
 
 
 def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "points") -> Points:
@@ -114,14 +115,14 @@ def as_points(values: ArrayLike, *, n_features: int | None = None, name: str = "
         )
     if n_features is not None and points.shape[1] != n_features:
         raise ValueError(
-            f"{name} had {points.shape[1]} columns, but the box has {n_features}. "
-            "Give one pair of bounds for each column."
+            f"{name} must have {n_features} columns like the box, got {points.shape[1]}. Pass one pair "
+            "of bounds for each column."
         )
     if not np.isfinite(points).all():
         n_bad = int((~np.isfinite(points)).any(axis=1).sum())
         raise ValueError(
-            f"{name} held NaN or infinity in {n_bad} of {len(points)} rows, but every value must be finite. "
-            "Drop or fill those rows first."
+            f"{name} must be finite, got NaN or infinity in {n_bad} of {len(points)} rows. Drop or fill "
+            "those rows first."
         )
     return np.ascontiguousarray(points)
 
@@ -217,7 +218,10 @@ class Chunks(ABC):
         if n_waiting:
             yield np.concatenate(waiting)
         if total != self.n:
-            raise ValueError(f"{total} records were read, but there were {self.n} before. Leave the data as they are.")
+            raise ValueError(
+                f"The number of records must not change between passes, got {total} after {self.n}. Leave "
+                "the data unchanged."
+            )
 
 
 class ArrayChunks(Chunks):
@@ -248,6 +252,7 @@ def as_chunks(points: ArrayLike | Chunks, *, n_features: int) -> Chunks:
         return ArrayChunks(points, n_features=n_features)
     if points.d != n_features:
         raise ValueError(
-            f"points had {points.d} columns, but the box has {n_features}. Give one pair of bounds for each column."
+            f"points must have {n_features} columns like the box, got {points.d}. Pass one pair of "
+            "bounds for each column."
         )
     return points

@@ -37,7 +37,7 @@ class Box:
         upper = np.atleast_1d(np.array(high, dtype=np.float64))
         if lower.ndim != 1 or lower.shape != upper.shape or lower.size == 0:
             raise ValueError(
-                f"Box bounds had shapes {lower.shape} and {upper.shape}, but both must be (d,) with d >= 1."
+                f"Box bounds must both have shape (d,) with d at least 1, got {lower.shape} and {upper.shape}."
             )
         # A width that overflows would turn every coordinate into NaN.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -45,18 +45,19 @@ class Box:
         if not usable.all():
             axis = int(np.argmin(usable))
             raise ValueError(
-                f"Box axis {axis} ran from {lower[axis]:g} to {upper[axis]:g}, but low must be finite and below "
-                "high. Widen a constant column on purpose, for example by one unit."
+                f"On box axis {axis}, low must be finite and below high, got {lower[axis]:g} to "
+                f"{upper[axis]:g}. Widen the bounds of a constant column on purpose, for example by one "
+                "unit."
             )
         apart = np.spacing(np.maximum(np.abs(lower), np.abs(upper)))
         if ((upper - lower) / apart < FEWEST_STEPS).any():
             axis = int(np.argmin((upper - lower) / apart))
             start, end, step = float(lower[axis]), float(upper[axis]), float(apart[axis])
             raise ValueError(
-                f"Box axis {axis} ran from {start!r} to {end!r}, but numbers there are stored {step!r} apart, so it "
-                f"must be at least {FEWEST_STEPS * step!r} wide: rounding would move records by more than the noise "
-                f"is made for. Subtract one number, for example {start!r}, from the column and from its bounds, or "
-                "widen the bounds."
+                f"Box axis {axis} must be at least {FEWEST_STEPS * step!r} wide, got {start!r} to {end!r}: "
+                f"numbers in this range are stored {step!r} apart, so rounding would move records by more "
+                f"than the noise is made for. Subtract one number, for example {start!r}, from the column "
+                "and from its bounds, or widen the bounds."
             )
         # Adding 0 turns -0.0 into 0.0: the two are equal, so they must hash alike.
         object.__setattr__(self, "low", frozen(lower + 0.0))
@@ -135,7 +136,7 @@ def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None,
     listed = f" ({', '.join(names)})" if 0 < len(names) <= MOST_NAMED else ""
     if isinstance(bounds, Box):
         if d not in (None, bounds.d):
-            raise ValueError(f"bounds had {bounds.d} axes, but there are {d} features{listed}. Give one pair for each.")
+            raise ValueError(f"bounds must have one pair for each of the {d} features{listed}, got {bounds.d}.")
         return bounds
     given = quoted(bounds)
     try:
@@ -160,17 +161,18 @@ def box_between(bounds: Box | tuple[ArrayLike, ArrayLike], d: int | None = None,
             )
         if b != c:
             raise ValueError(
-                f"bounds was (({a:g}, {b:g}), ({c:g}, {e:g})), which can be read in two ways. Box(low=({a:g}, {b:g}), "
-                f"high=({c:g}, {e:g})) has the first feature from {a:g} to {c:g} and the second from {b:g} to {e:g}; "
-                f"Box(low=({a:g}, {c:g}), high=({b:g}, {e:g})) has them from {a:g} to {b:g} and from {c:g} to {e:g}. "
-                "Give the Box that you mean (dpviz.core.Box)."
+                f"bounds (({a:g}, {b:g}), ({c:g}, {e:g})) can be read in two ways. Box(low=({a:g}, {b:g}), "
+                f"high=({c:g}, {e:g})) has the first feature from {a:g} to {c:g} and the second from {b:g} "
+                f"to {e:g}; Box(low=({a:g}, {c:g}), high=({b:g}, {e:g})) has them from {a:g} to {b:g} and "
+                f"from {c:g} to {e:g}. Pass the Box that you mean (dpviz.core.Box)."
             )
     low, high = np.atleast_1d(low), np.atleast_1d(high)
     if low.shape == high.shape and (low > high).any():
         axis = int(np.argmax(low > high))
         name = names[axis] if axis < len(names) else f"feature {axis + 1}"
         raise ValueError(
-            f"bounds of {name} were reversed: the low end was {low[axis]:g} and the high end {high[axis]:g}. Swap them."
+            f"The low end of the bounds of {name} must be below the high end, got {low[axis]:g} and "
+            f"{high[axis]:g}. Swap them."
         )
     return Box(low, high)
 

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from dpviz.core.arrays import FloatArray
 from dpviz.core.compiled import compiled
 
-# Our choice: so many numbers at a time stay in the cache between two passes.
+# Our choice: this many numbers at a time stay in the cache between two passes.
 BLOCK = 256
-# Adding and subtracting it rounds to whole numbers, which are the sum's lowest bits.
+# Adding and subtracting it rounds to a whole number, which is in the sum's lowest bits.
 MAGIC = 1.5 * 2.0**52
 MAGIC_BITS = 0x4338 << 48
 ONE_BITS, FRACTION_BITS = 1023 << 52, (1 << 52) - 1

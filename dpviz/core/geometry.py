@@ -64,8 +64,8 @@ def _cut_borders(centers: FloatArray, sides: FloatArray) -> FloatArray:
                     continue
                 x, y = (places[i, 0] + places[j, 0]) / 2.0, (places[i, 1] + places[j, 1]) / 2.0
                 along_x, along_y = places[i, 1] - places[j, 1], places[j, 0] - places[i, 0]
-                # A place middle + s along is on this side of a line where rate s <= room. The lines are those of each
-                # wall, then of each other center.
+                # A place middle + s along is on this side of a line if rate s <= room. There is a line for each wall,
+                # then for each other center.
                 part = _cut(along_x, sides[0] - x, -np.inf, np.inf)
                 part = _cut(-along_x, x, *part)
                 part = _cut(along_y, sides[1] - y, *part)

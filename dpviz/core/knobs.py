@@ -44,7 +44,7 @@ def immutable(cls: type[T] | None = None, **options: bool) -> Callable[..., obje
 
 
 class KnobError(ValueError):
-    """A knob cannot take a value. The message names the value, the allowed values and the way out."""
+    """A knob cannot take a value. The message names the value and the allowed values, and suggests a solution."""
 
 
 @immutable_value
@@ -102,7 +102,7 @@ class Knob:
                 f"{self.name} must be {self._number_words} from {self.low:g} to {self.high:g}, got {text!r}."
             ) from None
         if not self.low <= number <= self.high:
-            # Any kind of blank may surround a number, including line breaks, which would break the message's line.
+            # Any white space may surround a number, including line breaks, which would break the message.
             raise KnobError(f"{self.name} must be from {self.low:g} to {self.high:g}, got {text.strip()}.")
         return self._check_number(number)
 
@@ -125,12 +125,12 @@ class Knob:
         return str(value)
 
     def _check_number(self, value: Any) -> float | int:
-        # bool is an int to Python, never to a person.
+        # To Python a bool is an int, but not to a person.
         is_integer = isinstance(value, SupportsIndex) and not isinstance(value, bool)
         is_number = is_integer or (isinstance(value, Real) and not isinstance(value, bool))
         if not is_number or (self.kind == "int" and not is_integer):
             raise KnobError(f"{self.name} must be {self._number_words}, got {quoted(value)}.")
-        # NaN fails every comparison, so it also ends here.
+        # NaN fails every comparison, so it is rejected here as well.
         if not self.minimum <= value <= self.maximum:
             raise KnobError(f"{self.name} must be from {self.minimum:g} to {self.maximum:g}, got {value}.")
         return int(value) if self.kind == "int" else float(value)

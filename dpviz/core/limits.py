@@ -1,4 +1,4 @@
-"""Numbers in print: rounded to the nearest, and limits, which are rounded only to the safe side.
+"""Numbers as text: values are rounded to the nearest, and limits only to the safe side.
 
 Limits are rounded as decimals, from the shortest decimal that is the double, so 0.1 is written 0.1 and not 0.101.
 """
@@ -8,8 +8,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 # Significant digits. Our choice.
 DIGITS = 3
-# Relative rounding error of a sum of doubles. A sum that misses its exact value by this much is not a limit of its
-# own.
+# Relative rounding error of a sum of doubles. A sum that misses its exact value by no more than this is not a different
+# limit.
 ROUNDING = 1e-12
 _WITHOUT_ROUNDING = 1 - Decimal(repr(ROUNDING))
 
@@ -19,7 +19,7 @@ def number(value: float, digits: int = DIGITS) -> str:
     if not math.isfinite(value):
         return {math.inf: "∞", -math.inf: "-∞"}.get(value, "not defined")
     if 1e-4 <= abs(value) < 999.5:
-        # The same result, several times as fast: a picture contains hundreds of numbers.
+        # The same result, several times as fast. A picture contains hundreds of numbers.
         return f"{value:.{digits}g}"
     if value == 0:
         return "0"

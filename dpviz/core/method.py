@@ -71,7 +71,7 @@ class Release(ReadOnly):
 
 
 class Step(ReadOnly, Confidential):
-    """Base of one step of a trace, for the curator only, whatever its fields are called."""
+    """Base of one step of a trace, for the curator only, no matter what its fields are called."""
 
     __slots__ = ()
     # Fields with places (..., d) in a public unit instead of data units.
@@ -82,7 +82,7 @@ class Step(ReadOnly, Confidential):
 
 @immutable
 class MovedCenters(Step):
-    """A step for any method whose centers move. A method without its own picture is drawn from it."""
+    """A step for any method whose centers move. Methods without their own picture are drawn from these steps."""
 
     # Centers with their noise, (k, d), data units.
     centers: Centers
@@ -108,7 +108,7 @@ class CentersRelease(Release):
     def noisy_total(self) -> float:
         """Sum of the noisy counts, at least 0. Raises ValueError if the method releases none."""
         if self.noisy_counts is None:
-            raise ValueError("The release had no counts. Give the number of records, or its order of magnitude.")
+            raise ValueError("The release has no counts. Pass the number of records, or its order of magnitude.")
         return max(float(np.sum(self.noisy_counts)), 0.0)
 
     @property
@@ -147,7 +147,7 @@ class Result(Confidential, Generic[R_co, S_co]):
 
     @classmethod
     def from_trace(cls, release: R_co, trace: tuple[S_co, ...], guarantee: Guarantee) -> Self:  # type: ignore[misc]
-        """Return the run whose noise is that of its steps, in their order."""
+        """Return the run whose noise is the noise of its steps, in order."""
         events = (event for step in trace for event in step.events)  # type: ignore[attr-defined]
         return cls(release, trace, tuple(events), guarantee)
 
@@ -276,7 +276,7 @@ class Algorithm(Generic[P, R, S]):
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of all parameters, in order."""
-        # A type variable cannot express that it is a dataclass.
+        # A type variable cannot express that Params is a dataclass.
         params: Any = self.Params
         return tuple(each.name for each in fields(params))
 
@@ -345,8 +345,9 @@ def check_arguments(
     """
     if not isinstance(box, Box):
         raise TypeError(
-            f"box must be a Box of public bounds, such as Box(low=(0, 0), high=(1, 1)), got {_given(box)}. "
-            "Choose bounds that you know without the records: bounds taken from the records reveal the outermost ones."
+            "box must be a Box of public bounds, such as Box(low=(0, 0), high=(1, 1)), got "
+            f"{_given(box)}. Choose bounds that you know without the records: bounds taken from the "
+            "records reveal the outermost ones."
         )
     if not isinstance(params, kind):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Privacy claims: the neighbors that a run protects, the claim in print and the claim that is proved."""
+"""Privacy claims: the neighbors that a run protects, the published claim and the proved claim."""
 
 import math
 from enum import Enum
@@ -52,9 +52,9 @@ class Claim:
     That is proved: with the rest of the run M_N (epsilon_2, delta(N))-DP for every N, and N itself epsilon_1-DP of
     density p, neighbors with p' and M' have, for every event S,
     P(S) = int p(N) P(M_N in S_N) dN <= int p(N) (e^epsilon_2 P(M'_N in S_N) + delta(N)) dN
-    <= e^(epsilon_1 + epsilon_2) P'(S) + max delta(N). The mean of delta(N) would do, but it depends on the private
-    number of records that N is drawn around, so it cannot be computed from public values. And delta(N) of the released
-    number is smaller than that mean in about half of all runs.
+    <= e^(epsilon_1 + epsilon_2) P'(S) + max delta(N). The mean of delta(N) would be enough, but it depends on the
+    private number of records that N is drawn around, so it cannot be computed from public values. And delta(N) of the
+    released number is smaller than that mean in about half of all runs.
     """
 
     # At least 0; infinite if nothing is claimed.
@@ -117,7 +117,7 @@ class Guarantee:
     # "" if the run follows the procedure that `published` is stated for.
     differs: str = ""
     trusted: str = ""
-    # Rows of one person, at most, that the claims are for together.
+    # Maximum number of rows of one person, which the claims cover together.
     rows: int = 1
     # The guarantee of one row, which a run's events prove. None if `rows` is 1.
     row: "Guarantee | None" = None
@@ -146,6 +146,6 @@ def attacker_odds(epsilon: float, delta: float = 0.0) -> float:
 
     100 (e^epsilon + delta) / (1 + e^epsilon), Kairouz, Oh & Viswanath 2015, theorem 2.1 with equal priors.
     """
-    # Written with e^-epsilon, so that a large epsilon gives 100 instead of inf / inf.
+    # Computed with e^-epsilon, so that a large epsilon gives 100 instead of inf / inf.
     shrink = math.exp(-epsilon)
     return 100.0 * (1.0 + delta * shrink) / (1.0 + shrink)

@@ -30,7 +30,7 @@ BLOCK = 2
 BLOCKS = DIGIT_SIDE // BLOCK
 # From the middle outward, an order that uses no records: the corners of nearly every digit are blank.
 DIGIT_ORDER = (5, 6, 9, 10, 1, 2, 4, 7, 8, 11, 13, 14, 0, 3, 12, 15)
-# scikit-learn's order, except that sex is last: two bars make a poor first picture.
+# scikit-learn's order, except that sex is last, because two bars would make a poor first picture.
 DIABETES_ORDER = (0, 2, 3, 4, 5, 6, 7, 8, 9, 1)
 OUTWARD = "The possible range of such a measurement, rounded outward by hand."
 # Title, note, features with public bounds, and nouns of each set.

@@ -54,7 +54,9 @@ class ParquetChunks(Chunks):
         self.path, self.n = Path(path), 0
         self._paths = sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
         if not self._paths:
-            raise TableError(f"The folder {self.path} had no file whose name ends in .parquet. Name another one.")
+            raise TableError(
+                f"The folder {self.path} has no file whose name ends in .parquet. Choose a different folder."
+            )
         self.columns = () if columns is None else tuple(columns)
         for each in self._paths:
             with _open(each) as file:
@@ -94,7 +96,7 @@ def _check_columns(columns: Sequence[str], kinds: Mapping[str, Any]) -> None:
         if not (pa.types.is_integer(kinds[name]) or pa.types.is_floating(kinds[name])):
             raise TableError(f"Column {quoted(name)} holds {kinds[name]}, but a feature must be a number. {CHOOSE}")
     if not columns:
-        raise TableError("No column was named, but at least one is needed.")
+        raise TableError("At least one column must be named, got none.")
 
 
 def _open(path: Path) -> "pq.ParquetFile":
@@ -138,7 +140,7 @@ def chunks_of(data: object, columns: Sequence[str] | None = None) -> Chunks | No
     """
     if isinstance(data, Chunks):
         if columns is not None:
-            raise TableError("features were given with chunks, which have their own columns. Leave features out.")
+            raise TableError("features cannot be chosen for chunks, which have their own columns. Leave features out.")
         return data
     if isinstance(data, str | Path) and (Path(data).is_dir() or Path(data).suffix == ".parquet"):
         return ParquetChunks(data, columns)
@@ -254,7 +256,10 @@ class WorkerChunks(Chunks):
 def _run_on_block(task: Callable[[Points], T], rows: int, d: int, block: Points) -> T:
     """Run `task` on a block, on a worker. Raises ValueError for values that are not finite and for other sizes."""
     if len(block) != rows:
-        raise ValueError(f"{len(block)} records were read, but there were {rows} before. Leave the data as they are.")
+        raise ValueError(
+            f"The number of records must not change between passes, got {len(block)} after {rows}. "
+            "Leave the data unchanged."
+        )
     return task(as_points(block, n_features=d))
 
 

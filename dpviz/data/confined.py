@@ -1,7 +1,7 @@
 """Parses uploads in a sandboxed subprocess with limits of memory and time.
 
 A packed or large file can take a thousand times its size in memory, in ways that no check foresees. A separate process
-can only end itself. Small plain text cannot grow, so it is parsed at once, without a process.
+can end only itself. Small plain text cannot grow, so it is parsed at once, without a process.
 """
 
 import contextlib
@@ -36,10 +36,10 @@ from dpviz.data.table import Table, columns_of
 
 # Seconds from the first byte to the answer. Our choice, below the five seconds promised to the reader.
 SECONDS = 4.5
-# Seconds that a process may take to load its packages, if none is ready. A busy machine needs some.
+# Seconds that a process may take to load its packages, if no process is ready. A busy machine needs several.
 LOADING = 30.0
 READY = b"r"
-# Minimum seconds for a file once its process is ready, however long it waited. Our choice.
+# Minimum seconds for a file once its process is ready, no matter how long the file waited. Our choice.
 LEAST_SECONDS = 2.0
 # Seconds that a file waits for a place. Our choice: SECONDS minus LEAST_SECONDS.
 WAITING = 2.5
@@ -51,7 +51,7 @@ MEMORY = 400_000_000
 MOST_ANSWERED = 100_000_000
 # Bytes of plain text that are read without a process.
 AT_ONCE = 500_000
-# Steps of priority below the server. Our choice: a third of the server's share if both need a whole core.
+# Priority levels below the server. Our choice: a third of the server's share if both need a whole core.
 LOWER = 5
 TOO_MUCH = (
     f"The file needed more than {MEMORY // 1_000_000} MB of memory to read, which is the limit. Keep fewer rows, or "
@@ -152,8 +152,8 @@ def _answer_of(
             with contextlib.suppress(BrokenPipeError), io.BufferedWriter(to) as pipe:
                 pickle.dump(reading, pipe)
                 pipe.write(data)
-            # Unpickle the stream directly, so that the columns' bytes are not in memory as well. Our own process wrote
-            # it.
+            # Unpickle the stream directly, so that the columns' bytes are not also in memory. The stream is safe,
+            # because our own process wrote it.
             return cast(Columns | FloatArray | TableError, pickle.load(io.BufferedReader(back)))
         # The process was killed, or ended without an answer.
         except (EOFError, pickle.UnpicklingError):

@@ -64,8 +64,8 @@ class Image(Confidential):
         shape = (self.height, self.width, N_CHANNELS)
         if np.shape(self.colors) != shape:
             raise ValueError(
-                f"colors had shape {np.shape(self.colors)}, but the image is {shape}. "
-                "Pass one red, green and blue byte for each pixel."
+                f"colors must have one red, green and blue byte for each pixel of the image ({shape}), got "
+                f"shape {np.shape(self.colors)}."
             )
         object.__setattr__(self, "colors", frozen(np.array(self.colors, dtype=np.uint8)))
 
@@ -111,9 +111,9 @@ class Dataset(Confidential):
     caveats: tuple[str, ...] = ()
     # Names of the points.
     nouns: Nouns = NEUTRAL
-    # Maximum number of rows of one person, which every guarantee counts, public. 0: unknown, and one row counts.
+    # Maximum number of rows of one person, which every guarantee counts. Public. 0: unknown, so one row counts.
     rows_per_person: int = 0
-    # Background of a map: a town's, under the first two features, or an outline, under the features of `place`.
+    # Background of a map: the map of a town under the first two features, or an outline under the features of `place`.
     ground: Ground | Outline | None = None
 
     def __post_init__(self) -> None:
@@ -135,17 +135,17 @@ class Dataset(Confidential):
         object.__setattr__(self, "units", tuple(self.units) or ("",) * self.d)
         for name, values in (("feature_names", self.feature_names), ("units", self.units)):
             if len(values) != self.d:
-                raise ValueError(f"{name} had {len(values)} entries, but there are {self.d} features. Give one each.")
+                raise ValueError(f"{name} must have one entry for each of the {self.d} features, got {len(values)}.")
         outside = (self.points < self.box.low) | (self.points > self.box.high)
         if outside.any():
             raise ValueError(
-                f"{int(outside.any(axis=1).sum())} of {self.n} records lay outside the box, but all must be inside. "
-                "Pass box.clip(points), or a wider box."
+                f"All records must be inside the box, but {int(outside.any(axis=1).sum())} of {self.n} are "
+                "outside. Pass box.clip(points), or a wider box."
             )
         if self.image is not None and self.image.height * self.image.width != self.n:
             raise ValueError(
-                f"image had {self.image.height} x {self.image.width} pixels, but there are {self.n} records. "
-                "Pass image=None for a part of the pixels."
+                f"image must have one pixel for each of the {self.n} records, got {self.image.height} x "
+                f"{self.image.width} pixels. Pass image=None for a part of the pixels."
             )
 
     @property

@@ -15,7 +15,7 @@ from dpviz.data.files import TableError, joined, listed, quoted
 
 CHOOSE = "Choose the features, as in features=['x', 'y']."
 # Beginning of the error about rows with gaps.
-GAPS = "Cells were missing or infinite in"
+GAPS = "Cells are missing or infinite in"
 
 
 def check_features(features: object) -> tuple[str, ...] | None:
@@ -41,8 +41,8 @@ def refuse_gaps(points: FloatArray, names: Sequence[str], n: int, first: int = 0
         before = np.zeros((first, 1), dtype=np.bool_)
         counts = count_odd(names, [np.append(before, rows) for rows in odd.T])
         raise TableError(
-            f"{GAPS} {counts} of {n:,} rows, but every one must be a number. Drop or fill those rows, or choose other "
-            f"columns. {CHOOSE}"
+            f"{GAPS} {counts} of {n:,} rows, but all cells must be numbers. Drop or fill those rows, or "
+            f"choose other columns. {CHOOSE}"
         )
     return points
 
@@ -67,20 +67,24 @@ def points_of(data: Any, features: Sequence[str] | None) -> tuple[FloatArray, tu
     if is_frame:
         keys = {str(key): key for key in data.columns}
         if len(keys) < len(data.columns):
-            raise TableError("Two columns of the data have one name, but names must differ. Rename one.")
+            raise TableError("Two columns of the data have the same name, but names must be unique. Rename one.")
         for name in features or ():
             if name not in keys:
                 raise TableError(f"There is no column {quoted(name)} in the data. Choose from {listed(keys)}.")
         data = data if features is None else data[[keys[name] for name in features]]
     elif features is not None:
-        raise TableError("features were given with an array, which has no names. Select columns: data[:, [0, 2]].")
+        raise TableError(
+            "features cannot be chosen by name from an array. Select columns by position: data[:, [0, 2]]."
+        )
     try:
         if is_frame and not all(map(_is_numeric, _columns(data).values())):
             raise TypeError
         points = np.asarray(data, dtype=np.float64)
     # NumPy's message quotes a value.
     except (TypeError, ValueError):
-        raise ValueError(f"data had columns that are not numbers: {find_words(data)}. {CHOOSE}") from None
+        raise ValueError(
+            f"All columns of data must be numbers, but these are not: {find_words(data)}. {CHOOSE}"
+        ) from None
     if points.ndim != 2:
         raise ValueError(f"data must have two dimensions, got {points.ndim}: a row for each record.")
     names = tuple(map(str, data.columns)) if is_frame else tuple(f"feature {i + 1}" for i in range(points.shape[1]))

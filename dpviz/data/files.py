@@ -2,7 +2,7 @@
 
 Nothing is written to disk, and every failure is a `TableError` that a person can read. Uploads are limited to sizes
 that a public server can afford. A file on the user's own machine may be as large as memory allows, but no file may
-unpack to a size that no table unpacks to.
+unpack to a size that is implausible for a table.
 """
 
 import gzip
@@ -37,8 +37,8 @@ MAX_COLUMNS = 200
 MAX_CELLS = 10_000_000
 # Maximum unpacked bytes of a workbook or a Parquet file. Our choice.
 MAX_UNPACKED = 300_000_000
-# Maximum unpacked size of a larger file, as a multiple of its own size. Our choice: tables pack to a tenth or so,
-# bombs to a thousandth.
+# Maximum unpacked size of a larger file, as a multiple of its own size. Our choice: tables compress to about a tenth of
+# their size, bombs to a thousandth.
 MAX_TIMES = 100
 # Maximum number of characters of a cell or name in a message.
 MAX_SHOWN = 40
@@ -48,7 +48,7 @@ MAX_LISTED = 8
 DIGEST_LENGTH = 16
 # Characters that are examined to distinguish text from binary.
 PROBE = 4_096
-# Maximum share of control characters in the probe. A text file has next to none.
+# Maximum share of control characters in the probe. A text file has almost none.
 MAX_CONTROL_SHARE = 0.01
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -91,7 +91,7 @@ class Beginning(Confidential):
 
 
 class TableError(ValueError):
-    """A file is not a usable table. The message states the problem, what is allowed, and the way out."""
+    """A file is not a usable table. The message states the problem, what is allowed, and how to fix it."""
 
     # Beginning of the file, as far as it was read.
     beginning = Beginning()
@@ -115,7 +115,7 @@ class TableWarning(UserWarning):
 
 @immutable_value
 class Limits:
-    """Limits on what is read of a file. None means that only memory limits it."""
+    """Limits on reading a file. None means that only memory limits it."""
 
     # Maximum bytes of unpacked content.
     n_unpacked: int
@@ -129,22 +129,25 @@ class Limits:
         """Raise TableError for a table with too many rows, columns or cells."""
         if self.n_columns is not None and n_columns > self.n_columns:
             raise TableError(
-                f"The file had {n_columns} columns, but at most {self.n_columns} are read. Keep those you need."
+                f"A file can have at most {self.n_columns} columns, but this one has {n_columns}. Keep only "
+                "the columns you need."
             )
         if self.n_rows is not None and n_rows > self.n_rows:
-            raise TableError(f"The file had more than {self.n_rows} rows, which is the limit. Keep a sample of them.")
+            raise TableError(
+                f"A file can have at most {self.n_rows} rows, but this one has more. Keep a sample of them."
+            )
         if self.n_cells is not None and n_rows * n_columns > self.n_cells:
             raise TableError(
-                f"The file had about {n_rows} rows of {n_columns} columns, but at most {self.n_cells} cells are read. "
-                "Keep the columns you need."
+                f"A file can have at most {self.n_cells} cells, but this one has about {n_rows} rows of "
+                f"{n_columns} columns. Keep only the columns you need."
             )
 
     def refuse_unpacked(self, n_bytes: int) -> None:
         """Raise TableError if a compressed table of `n_bytes` is larger than `n_unpacked`."""
         if n_bytes > self.n_unpacked:
             raise TableError(
-                f"The file unpacks to {n_bytes / 1e6:,.0f} MB or more, but at most {self.n_unpacked // 1_000_000} MB "
-                "are unpacked. Keep fewer rows, or only the columns you need."
+                f"A file can unpack to at most {self.n_unpacked // 1000000} MB, but this one unpacks to "
+                f"{n_bytes / 1000000.0:,.0f} MB or more. Keep fewer rows, or only the columns you need."
             )
 
 
@@ -270,7 +273,7 @@ class FileFormat:
 
     def refusal(self) -> TableError:
         """Return the error for a file in a format that is not read."""
-        return refuse_format(f"The file was {self.title}, but a table must be {READABLE}. {self.way_out}")
+        return refuse_format(f"The file is {self.title}, but a table must be {READABLE}. {self.way_out}")
 
 
 CSV = FileFormat("text", "", parser="dpviz.data.parsing:parse", settings=("decimal", "sep", "header"))
@@ -400,14 +403,16 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
     if data.startswith(GZIP_MAGIC):
         data = _unpacked(data, limits.n_bytes or limits.n_unpacked)
     if binary := binary_format(data):
-        raise refuse_format(f"The file was {binary.title}, but here it must be text, plain or packed. {binary.way_out}")
+        raise refuse_format(
+            f"The file is {binary.title}, but here it must be text, plain or compressed. {binary.way_out}"
+        )
     notes: tuple[str, ...] = ()
     encoding = "utf-16" if data.startswith(UTF16_MARKS) else _utf16_without_mark(data)
     try:
         text = data.decode(encoding or "utf-8-sig")
     except UnicodeDecodeError:
         if encoding is not None:
-            raise TableError("The file looked like UTF-16 but was damaged. Save the table as CSV in UTF-8.") from None
+            raise TableError("The file looks like UTF-16 but is damaged. Save the table as CSV in UTF-8.") from None
         # Latin-1 with the euro sign and others instead of control characters.
         try:
             text = data.decode("cp1252")
@@ -415,7 +420,7 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
             text = data.decode("latin-1")
         notes = ("The file is not UTF-8, so it was read as Latin-1 (Windows-1252): check accented letters.",)
     if "\x00" in text:
-        raise TableError(f"The file had NUL bytes, like a binary file. A table must be {READABLE}. {SAVE}")
+        raise TableError(f"The file has NUL bytes, like a binary file. A table must be {READABLE}. {SAVE}")
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise TableError("The file is empty: it has no header line and no records. Choose another file.")
@@ -423,7 +428,7 @@ def decode(data: bytes, limits: Limits = UPLOADED) -> tuple[str, tuple[str, ...]
     n_control = sum(character < " " and character not in "\t\r\n\f\v" for character in probe)
     if n_control > MAX_CONTROL_SHARE * len(probe):
         raise TableError(
-            f"The file was of an unknown kind (control characters), but a table must be {READABLE}. {SAVE}"
+            f"The file is of an unknown kind (it has control characters), but a table must be {READABLE}. {SAVE}"
         )
     if marked := text_format(text):
         raise marked.refusal()
@@ -443,8 +448,8 @@ def _unpacked(data: bytes, most: int) -> bytes:
 def _within_limit(data: bytes, most: int | None) -> bytes:
     if most is not None and len(data) > most:
         raise TableError(
-            f"The file had more than {most // 1_000_000} MB, which is the limit. Keep fewer rows, or only the columns "
-            "you need."
+            f"A file can have at most {most // 1000000} MB, but this one has more. Keep fewer rows, or "
+            "only the columns you need."
         )
     return data
 

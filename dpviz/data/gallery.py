@@ -51,7 +51,7 @@ class _Entry:
         """Return an entry of `gallery.toml`: a real set if it has `n_records`, else a synthetic one."""
         all_knobs = []
         for knob, *rest in knobs:
-            # A default alone; what is shared has the rest.
+            # Only the default differs; the shared knob has the rest.
             if len(rest) == 1:
                 kind, *texts = _WRITTEN["shared"][knob]
                 rest = [kind, *rest, *texts]
@@ -106,8 +106,8 @@ def load(name: str, *, n: int | None = None, seed: int = 0, **knobs: object) -> 
     size = sizes.default if n is None else _whole_number("n", n)
     if not sizes.minimum <= size <= sizes.maximum:
         raise ValueError(
-            f"n was {size!r:.40}, but {name} has from {sizes.minimum} to {sizes.maximum} records. "
-            f"Pass n=None for its default of {sizes.default}."
+            f"n must be from {sizes.minimum} to {sizes.maximum} for {name}, got {size!r:.40}. Pass "
+            f"n=None for its default of {sizes.default}."
         )
     checked_seed = _whole_number("seed", seed)
     if checked_seed < 0:
@@ -120,8 +120,8 @@ def knob_values(name: str, knobs: tuple[Knob, ...], values: Mapping[str, object]
     known = [knob.name for knob in knobs]
     for unknown in values:
         if unknown not in known:
-            listed = f"its knobs are {', '.join(known)}" if known else "it has none"
-            raise KnobError(f"{name} was given the knob {unknown!r:.40}, but {listed}. Leave it out.")
+            listed = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
+            raise KnobError(f"{name} does not have the parameter {unknown!r:.40}: {listed}. Leave it out.")
     return {knob.name: knob.check(values.get(knob.name, knob.default)) for knob in knobs}
 
 
@@ -155,7 +155,7 @@ def _entry(name: str) -> _Entry:
 
 
 def _whole_number(name: str, value: object) -> int:
-    # bool is an int to Python, never to a person.
+    # To Python a bool is an int, but not to a person.
     if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
         raise ValueError(f"{name} must be a whole number, got {value!r:.40}. Pass an int.")
     return operator.index(value)
@@ -188,7 +188,7 @@ def subsample(dataset: Dataset, n: int, *, rng: np.random.Generator) -> Dataset:
     if n == dataset.n:
         return dataset
     if not 0 <= n < dataset.n:
-        raise ValueError(f"n was {n}, but there are {dataset.n} records. Ask for as many, or fewer.")
+        raise ValueError(f"n must be at most {dataset.n}, the number of records, got {n}.")
     rows = np.sort(rng.choice(dataset.n, size=n, replace=False))
     labels = None if dataset.labels is None else dataset.labels[rows]
     return replace(dataset, points=dataset.points[rows], labels=labels, image=None)

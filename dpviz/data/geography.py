@@ -138,9 +138,9 @@ def map_of(degrees: Box) -> tuple[LocalMap, Box]:
     (south, west), (north, east) = degrees.low.tolist(), degrees.high.tolist()
     if south < -MOST_LATITUDE or north > MOST_LATITUDE or west < -TURN or east > TURN or east - west > TURN:
         raise TableError(
-            f"The map ran from latitude {south:g} to {north:g} and from longitude {west:g} to {east:g}, but latitudes "
-            "are from -90 to 90 degrees and longitudes from -180 to 180. Correct its bounds, or take the columns as "
-            "plain numbers."
+            "Latitudes must be from -90 to 90 degrees and longitudes from -180 to 180, but the map "
+            f"runs from latitude {south:g} to {north:g} and from longitude {west:g} to {east:g}. "
+            "Correct its bounds, or use the columns as plain numbers."
         )
     here = LocalMap(south / 2.0 + north / 2.0, west / 2.0 + east / 2.0)
     up, across = np.linspace(south, north, ALONG), np.linspace(west, east, ALONG)

@@ -79,8 +79,9 @@ def outlines_of(data: bytes) -> FloatArray:
     """
     if len(data) > MOST_OUTLINE_BYTES:
         raise TableError(
-            f"The background had {len(data) / 1e6:,.1f} MB, but at most {MOST_OUTLINE_BYTES // 1_000_000} MB are read. "
-            "Simplify its lines, or keep the part around your map."
+            f"A background can have at most {MOST_OUTLINE_BYTES // 1000000} MB, but this one has "
+            f"{len(data) / 1000000.0:,.1f} MB. Simplify its lines, or keep only the part around your "
+            "map."
         )
     text, _ = decode(data, Limits(MOST_OUTLINE_BYTES, MOST_OUTLINE_BYTES))
     whole, _ = _parsed(text, OUTLINES_WAY_OUT)
@@ -99,13 +100,13 @@ def outlines_of(data: bytes) -> FloatArray:
             continue
         if len(rows) + len(line) >= MOST_VERTICES:
             raise TableError(
-                f"The background had more than {MOST_VERTICES:,} places on its lines, which is the limit. Simplify "
-                "its lines, or keep the part around your map."
+                f"A background can have at most {MOST_VERTICES:,} places on its lines, but this one has "
+                "more. Simplify its lines, or keep only the part around your map."
             )
         rows += [(np.nan, np.nan)] if rows else []
         rows += [_position(place) for place in line]
     if not rows:
-        raise TableError(f"The background had no lines and no areas. Points are not a background. {OUTLINES_WAY_OUT}")
+        raise TableError(f"The background has no lines and no areas. Points are not a background. {OUTLINES_WAY_OUT}")
     return np.array(rows, dtype=np.float64)
 
 
@@ -136,10 +137,10 @@ def _position(place: object) -> tuple[float, float]:
         if abs(longitude) <= MOST_LONGITUDE and abs(latitude) <= MOST_LATITUDE:
             return longitude, latitude
         raise TableError(
-            f"The background had the place {longitude:g}, {latitude:g}, but longitudes go from -180 to 180 degrees and "
-            f"latitudes from -90 to 90. {OUTLINES_WAY_OUT}"
+            "Longitudes must be from -180 to 180 degrees and latitudes from -90 to 90, but the "
+            f"background has a place at {longitude:g}, {latitude:g}. {OUTLINES_WAY_OUT}"
         )
-    raise TableError(f"The background had a line with a place that is not a pair of numbers. {OUTLINES_WAY_OUT}")
+    raise TableError(f"The background has a line with a place that is not a pair of numbers. {OUTLINES_WAY_OUT}")
 
 
 def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -150,10 +151,12 @@ def _parsed(text: str, way_out: str = WAY_OUT) -> tuple[dict[str, object], tuple
     # Also raised for an object that is nested a thousand times.
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data" and text[error.pos] in "{[":
-            raise TableError(f"The file was JSON lines, not GeoJSON. Save its records as CSV. {way_out}") from None
-        raise TableError(f"The file looked like JSON but was damaged or nested too deeply. {way_out}") from None
+            raise TableError(
+                f"The file has JSON lines, which are not GeoJSON. Save its records as CSV. {way_out}"
+            ) from None
+        raise TableError(f"The file looks like JSON but is damaged or nested too deeply. {way_out}") from None
     if not isinstance(whole, dict):
-        raise TableError(f"The file was JSON, but not a GeoJSON object. Save its records as CSV. {way_out}")
+        raise TableError(f"The file is JSON, but not a GeoJSON object. Save its records as CSV. {way_out}")
     crs = whole.get("crs")
     if crs is None:
         return whole, ()
@@ -186,9 +189,9 @@ def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tup
     elif kind in ("Point", "MultiPoint"):
         features = [{"geometry": whole}]
     else:
-        raise TableError(f"The file was JSON of the type {quoted(kind)}, but it must be GeoJSON with points. {WAY_OUT}")
+        raise TableError(f"The file is JSON of the type {quoted(kind)}, but it must be GeoJSON with points. {WAY_OUT}")
     if not isinstance(features, list) or not features:
-        raise TableError(f"The file was GeoJSON without a feature, but it must have at least one. {WAY_OUT}")
+        raise TableError(f"The file is GeoJSON without a feature, but it must have at least one. {WAY_OUT}")
     limits.refuse_size(len(features), 2)
     single: list[object] = []
     # Numbers of points.
@@ -218,19 +221,19 @@ def _points(whole: dict[str, object], limits: Limits) -> tuple[list[object], tup
 def _coordinates(feature: object, place: int) -> tuple[str, str, bool]:
     """Return longitude and latitude as text, empty for a feature without a place, and whether it has a height."""
     if not isinstance(feature, Mapping):
-        raise TableError(f"Feature {place} of the file was not an object. {WAY_OUT}")
+        raise TableError(f"Feature {place} of the file is not an object. {WAY_OUT}")
     geometry = feature.get("geometry")
     if geometry is None:
         return "", "", False
     kind = geometry.get("type") if isinstance(geometry, Mapping) else type(geometry).__name__
     if kind != "Point":
         raise TableError(
-            f"Feature {place} of the file was a {quoted(kind)}, but only points are read. Take the middles of areas "
-            "and lines first, and save those."
+            f"Feature {place} of the file is a {quoted(kind)}, but it must be a point. Replace areas "
+            "and lines with their centers first, and save those."
         )
     coordinates = geometry.get("coordinates")
     if not isinstance(coordinates, list) or len(coordinates) < 2 or not all(map(_is_number, coordinates[:2])):
-        raise TableError(f"Feature {place} of the file had a point without two numbers. {WAY_OUT}")
+        raise TableError(f"Feature {place} of the file is a point without two numbers. {WAY_OUT}")
     longitude, latitude = coordinates[:2]
     if abs(longitude) > MOST_LONGITUDE or abs(latitude) > MOST_LATITUDE:
         raise TableError(

@@ -35,9 +35,9 @@ def read_parquet(data: bytes, limits: Limits = UPLOADED, reading: TableFormat = 
         names, notes = column_names(schema.names)
         omissions = [_omission(name, schema, i) for i, name in enumerate(names) if i not in flat]
         if not flat:
-            raise TableError(f"No column held numbers or texts, but at least one must. {omissions[0]} {WAY_OUT}")
+            raise TableError(f"At least one column must have numbers or text, but none does. {omissions[0]} {WAY_OUT}")
         if len(set(schema.names)) < len(schema.names):
-            raise TableError(f"Two columns of the file have one name, but names must differ. {WAY_OUT}")
+            raise TableError(f"Two columns of the file have the same name, but names must be unique. {WAY_OUT}")
         cells = _cells(_batches(file, [schema.names[i] for i in flat], limits), [names[i] for i in flat], limits)
     # pyarrow's own memory error is a MemoryError.
     except (TableError, MemoryError):

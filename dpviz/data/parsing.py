@@ -13,8 +13,8 @@
 
 **Numbers** have a decimal point (1234.5, 1,234.5) or a decimal comma (1234,5, 1.234,5); spaces and apostrophes may
 separate thousands in both (1 234.5, 1'234,5). Thousands come in groups of three after a digit other than zero. A column
-contains numbers if one of the two notations fits every cell that is not missing; signs of a currency or of percent are
-left out if every cell has one.
+contains numbers if one of the two notations fits every cell that is not missing; currency and percent signs are left
+out if every cell has one.
 
 1. A column that only one notation fits is read in it: 12.50, 0.125 and 1,234,567 have no other reading.
 2. A column that both notations fit (1,240 next to 980) is read in the notation of the columns that only one fits, if
@@ -78,14 +78,14 @@ HEADER_PROBED = 1_000
 UNUSED = "\x1f"
 # Maximum number of cells and characters of a line that is shown.
 SHOWN_CELLS, MOST_LINE = 6, 80
-# Years that a header may count. Our choice.
+# Years that may be column names. Our choice.
 YEARS = range(1500, 2201)
 DRAWN = re.compile(r"|:-+:?|-+:|-{3,}")
 NAMES_ROWS = re.compile(r"(^|[_\W])(name|id|key|nr|no|number|person|place|country|city|town|state|region|date|time)$")
 BY_HAND = "set separator or header row by hand"
 
 POINT, COMMA = ".", ","
-# Includes spaces that do not break, are thin, or both.
+# Includes non-breaking spaces, thin spaces, and thin non-breaking spaces.
 SPACES = " \u00a0\u2007\u2009\u202f"
 APOSTROPHES = "'’"
 OTHER = {POINT: COMMA, COMMA: POINT}
@@ -152,7 +152,7 @@ def parse(text: str, limits: Limits = UPLOADED, reading: TableFormat = READ_OFF)
             cells.iloc[0] = ["", *cells.iloc[0].tolist()[:-1]]
             notes = ("The header has one name fewer than rows have cells, so the first column has row names.",)
         return _named(cells, layout.lines, layout.n_above, notes, layout.sep, (), reading)
-    # A different row for the names may be the way out.
+    # Choosing a different row for the names may solve the problem.
     except TableError as error:
         error.beginning = Beginning(nonprivate_lines=layout.lines)
         raise
@@ -376,7 +376,7 @@ def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
         if match := re.search(r"Expected \d+ fields in line (\d+), saw \d+", message):
             raise _too_long(layout.n_above + int(match[1]), n_columns) from None
         raise TableError(
-            'The file had a quote (") that never closes, but quotes must come in pairs. Repair it.'
+            'The file has a quote (") that never closes, but quotes must come in pairs. Close or remove it.'
             if "EOF inside string" in message
             else "The file could not be split into cells: it is not CSV text. Save the table as CSV again."
         ) from None
@@ -392,8 +392,9 @@ def _cells(text: str, layout: _Layout, limits: Limits) -> pd.DataFrame:
 
 def _too_long(row: int, n_columns: int) -> TableError:
     return TableError(
-        f"Row {row} of the file had more cells than the header, which has {n_columns}. Name every column, put cells "
-        f'that hold the separator, such as decimal commas, into quotes ("), or {BY_HAND}.'
+        f"Row {row} of the file has more cells than the header, which has {n_columns}. Name every "
+        'column, put cells that contain the separator, such as decimal commas, into quotes ("), or '
+        f"{BY_HAND}."
     )
 
 
@@ -422,7 +423,7 @@ def _is_record(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     for i in words:
         cells = [row[i] for row in below[:SNIFFED_ROWS] if i < len(row) and row[i].lower() not in MISSING_CELLS]
         if cells and all(number_of(cell) is not None for cell in cells):
-            # A word above numbers.
+            # There is a word above numbers.
             return False
     again = [any(i < len(row) and row[i] == first[i] for row in below) for i in words]
     if not numbers:
@@ -474,7 +475,7 @@ def column_names(header: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(names), tuple(notes)
 
 
-# Possible looks of most cells in a column of text, and the way out.
+# Patterns that most cells in a column of text can have, and the advice for each.
 TIME = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?"
 LOOKS = {
     r"[0-9]{1,4}/[0-9]{1,2}/[0-9]{1,4}(?:\s.*)?": ("its dates have slashes", "Write them like 2024-12-31."),
@@ -510,7 +511,7 @@ class _Column:
     stored: NDArray[np.bool_]
     # Cells that must be numbers: neither missing, infinite nor stored, (n,).
     counted: NDArray[np.bool_]
-    # The counted cells, without signs of a currency or of percent.
+    # The counted cells, without currency or percent signs.
     numerals: "pd.Series[Any]"
     # Decimal signs of the notations that fit all of them.
     fits: tuple[str, ...]

@@ -146,7 +146,7 @@ def blobs(
     """
     _check_cells(n, n_features)
     rng_layout, rng_labels, rng_points = rng.spawn(3)
-    # The spread in smallest distances.
+    # The spread, in units of the smallest distance.
     spread = TIGHTEST_SPREAD * OVERLAP_RATIO**overlap
     centers, extent = _centers_in_box(n_clusters, n_features, spread, rng=rng_layout)
     labels = _draw_labels(n, cluster_weights(n_clusters, imbalance), rng=rng_labels)
@@ -357,8 +357,8 @@ def _check_cells(n: int, d: int) -> None:
     """Raise ValueError if `n` records of `d` features are more than MAX_CELLS numbers."""
     if n * d > MAX_CELLS:
         raise ValueError(
-            f"n={n} records of n_features={d} make {n * d} numbers, but at most {MAX_CELLS} are allowed. "
-            f"Lower n to {MAX_CELLS // d}, or take fewer features."
+            f"n times n_features must be at most {MAX_CELLS}, got {n} times {d}. Lower n to "
+            f"{MAX_CELLS // d}, or use fewer features."
         )
 
 

@@ -82,7 +82,7 @@ End = Annotated[float, Gt(-LARGEST_AMOUNT), Lt(LARGEST_AMOUNT)]
 Pair = tuple[End, End] | None
 FROM_DATA = "Taken from the data: not private."
 TYPED = "Typed by you."
-# Not the file's name, which can reveal whose records they are.
+# Not the name of the file, because it can reveal whose records these are.
 UPLOADED_TITLE = "Uploaded records"
 ONE_ROW = (
     "The guarantee is for one row of the file. For a person with k rows ε is k times as large, and δ grows faster."
@@ -160,7 +160,10 @@ class Table(Confidential):
         return tuple(name for name in columns.names if name in columns.nonprivate_texts)
 
     def select(self, features: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the columns that are features: `features`, or all. Raises TableError if one of all is text."""
+        """Return the columns that are features: `features`, or all.
+
+        Raises TableError if all are requested and one is text.
+        """
         if features is None and self.text_columns:
             why = [note for note in self.notes if any(f" {quoted(name)}" in note for name in self.text_columns)]
             raise TableError(
@@ -234,8 +237,8 @@ class Table(Confidential):
             number = float(value)
         except ValueError:
             raise TableError(
-                f"Column {quoted(column)} has numbers, but its category {quoted(value)} is none. Type a number with a "
-                "decimal point, or leave the category out."
+                f"Column {quoted(column)} has numbers, but its category {quoted(value)} is not a number. "
+                "Enter a number with a decimal point, or leave the category out."
             ) from None
         return np.asarray(cells == number, dtype=np.bool_)
 
@@ -277,7 +280,7 @@ class Table(Confidential):
         values = self._numbers(column)
         finite = values[np.isfinite(values)]
         if not finite.size:
-            raise TableError(f"Column {quoted(column)} had no finite number to take bounds from. Type its bounds.")
+            raise TableError(f"Column {quoted(column)} has no finite number to take bounds from. Enter its bounds.")
         return rounded_outward(float(finite.min()), float(finite.max()))
 
     def nonprivate_rows(self, n: int) -> dict[str, list[str]]:
@@ -342,7 +345,9 @@ class Table(Confidential):
         points, scaled, here = chosen.clip(values), scaling == "unit", None
         units = (units,) if isinstance(units, str) else tuple(units)
         if units and len(units) != len(names):
-            raise TableError(f"There were {len(units)} units for {len(names)} columns. Give one for each, '' for none.")
+            raise TableError(
+                f"units must have one entry for each of the {len(names)} columns, '' for none, got {len(units)}."
+            )
         units = tuple("".join(c for c in str(unit) if c.isprintable()).strip()[:MOST_UNIT] for unit in units)
         if axes is not None:
             points, chosen, here = on_plane(points, chosen, axes)
@@ -353,15 +358,15 @@ class Table(Confidential):
         if per_kilometer:
             if axes is None or not scaled or len(per_kilometer) != len(names):
                 raise TableError(
-                    f"There were {len(per_kilometer)} amounts that weigh as much as a kilometer, but they are for the "
-                    f'{len(names)} features of a map with scaling="unit". Give one for each, or none.'
+                    'Amounts that weigh as much as a kilometer are for a map with scaling="unit", one for each '
+                    f"of the {len(names)} features, or none, got {len(per_kilometer)}."
                 )
             weights = map_weights(chosen.widths, axes, per_kilometer)
         if n_categories:
             if not scaled or not LEAST_CHANGE <= category_weight <= 1.0:
                 raise TableError(
-                    f"A change of category was to weigh {quoted(category_weight)} with scaling={scaling!r}, but it "
-                    f'must weigh {LEAST_CHANGE:g} to 1 of a feature\'s bounds, with scaling="unit". Set both.'
+                    f"The weight of a change of category must be {LEAST_CHANGE:g} to 1 of a feature's bounds, "
+                    f'with scaling="unit", got {quoted(category_weight)} with scaling={scaling!r}. Set both.'
                 )
             weights[-n_categories:] = HALF * category_weight
         scale = (
@@ -409,13 +414,15 @@ class Table(Confidential):
         """Return checked names, values (n, d) of the included rows, NaN only with "middle", and their classes."""
         names = (features,) if isinstance(features, str) else tuple(features)
         if not names:
-            raise TableError(f"No feature was chosen, but at least one is needed. {self._numeric_listed()}")
+            raise TableError(f"At least one feature must be chosen, got none. {self._numeric_listed()}")
         columns = [self._numbers(name) for name in names]
         for name in names:
             if names.count(name) > 1:
-                raise TableError(f"Column {quoted(name)} was chosen twice. Drop one of them.")
+                raise TableError(f"Column {quoted(name)} is chosen twice. Remove one of them.")
         if label in names:
-            raise TableError(f"Column {quoted(label)} was chosen as feature and as label. Use it for one of them.")
+            raise TableError(
+                f"Column {quoted(label)} is chosen both as a feature and as the label. Use it as one of them only."
+            )
         values = np.column_stack(columns)
         classes = None if label is None else self._classes(label)
         if missing not in get_args(Missing):
@@ -425,23 +432,23 @@ class Table(Confidential):
         counts = count_odd([each for each, _ in absent], [rows for _, rows in absent])
         if counts and missing == "error":
             raise TableError(
-                f"{GAPS} {counts} of {self.n_rows:,} rows, but every one must be "
-                "a number. Drop those rows, fill them with the middle of their bounds, or choose other columns."
+                f"{GAPS} {counts} of {self.n_rows:,} rows, but all cells must be numbers. Drop those rows, "
+                "fill them with the middle of their bounds, or choose other columns."
             )
         # Only a class has no middle.
         odd = [rows for name, rows in absent if missing != "middle" or name == label]
         selected = np.flatnonzero(~np.any(odd, axis=0)) if odd else np.arange(len(values))
         if not len(selected):
             raise TableError(
-                f"No row was complete: cells were missing in {counts} of {self.n_rows} rows. "
-                "Choose columns with fewer gaps."
+                f"No row is complete: cells are missing in {counts} of {self.n_rows} rows. Choose columns "
+                "with fewer gaps."
             )
         if not 0.0 < share <= 1.0:
             raise TableError(f"The share of rows must be above 0 and at most 1, got {share}. 1 keeps all rows.")
         if share < 1.0:
             selected = selected[sample_mask(values[selected], share)]
             if not len(selected):
-                raise TableError(f"No row was kept: the share of rows was {share:g}. Keep a larger share.")
+                raise TableError(f"A share of {share:g} of the rows keeps no row. Keep a larger share.")
         return names, values[selected], None if classes is None else classes[selected]
 
     def _numbers(self, name: str) -> FloatArray:
@@ -472,12 +479,13 @@ class Table(Confidential):
     def _bounds_from_data(self, names: tuple[str, ...], values: FloatArray) -> Box:
         """Return the box around `values` (n, d), NOT private; raise TableError for a constant column."""
         for axis in np.flatnonzero(np.isnan(values).all(axis=0)):
-            raise TableError(f"Column {quoted(names[axis])} had no number to take bounds from. Type its bounds.")
+            raise TableError(f"Column {quoted(names[axis])} has no number to take bounds from. Enter its bounds.")
         lows, highs = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         for axis in np.flatnonzero(lows == highs):
             raise TableError(
-                f"Column {quoted(names[axis])} had one value only, {lows[axis]:g}, so it gives no bounds. Type bounds "
-                f"around it, for example {lows[axis]:g} - 1 to {lows[axis]:g} + 1, or leave the column out."
+                f"Column {quoted(names[axis])} has only one value, {lows[axis]:g}, so it gives no bounds. "
+                f"Enter bounds around it, for example {lows[axis]:g} - 1 to {lows[axis]:g} + 1, or leave "
+                "the column out."
             )
         bounds = [rounded_outward(float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
         try:
@@ -530,7 +538,7 @@ class Choices:
     category_weight: Annotated[float, Ge(LEAST_CHANGE), Le(1)] = 1.0
     # Treatment of a row whose value is not in its column's list.
     unlisted: Unlisted = "zeros"
-    # A column, and the value in it that the included rows have.
+    # A column, and the value that the included rows have in it.
     group: tuple[Name, Name] | None = None
     # Rows of one person, at most. 0: not stated.
     rows_per_person: Annotated[int, Ge(0), Le(MOST_ROWS_EACH)] = 0
@@ -578,8 +586,8 @@ class Choices:
             elif not pair[0] < pair[1]:
                 first, second = (date_of(end) if name in table.dates else f"{end:,.15g}" for end in pair)
                 raise TableError(
-                    f"The bounds of {quoted(name)} were {first} and {second}, but the first must be below the second. "
-                    "Swap them, or correct one."
+                    f"The low end of the bounds of {quoted(name)} must be below the high end, got {first} and "
+                    f"{second}. Swap them, or correct one."
                 )
             ends.append(pair)
         return Box(*zip(*ends, *[(0.0, 1.0)] * len(self.indicators), strict=True))
@@ -593,7 +601,7 @@ class Choices:
         if not self.categories and self.group is None:
             return table
         if len(set(self.axes)) < len(self.axes):
-            raise TableError("Two features would have one name, but names must differ. Leave a category out.")
+            raise TableError("Two features would have the same name, but names must be unique. Leave a category out.")
         keep, indicators = np.ones(table.n_rows, dtype=np.bool_), []
         if self.group is not None:
             keep &= table.nonprivate_has(*self.group)
@@ -695,7 +703,7 @@ def read_table(
     Raises
     ------
     TableError
-        If the file is not a table, or unpacks like no table.
+        If the file is not a table, or unpacks to a size that is implausible for one.
 
     Warns
     -----
@@ -711,7 +719,7 @@ def read_table(
 def _checked_box(box: Box, names: tuple[str, ...]) -> Box:
     if not isinstance(box, Box) or box.d != len(names):
         words = f"{box.d} axes" if isinstance(box, Box) else f"the type {type(box).__name__}"
-        raise TableError(f"The box had {words}, but {len(names)} columns were chosen. Give a Box with bounds for each.")
+        raise TableError(f"The Box must have bounds for each of the {len(names)} chosen columns, got {words}.")
     return box
 
 

@@ -44,7 +44,7 @@ PROJECTED = 8
 SPREAD_1 = 0.4
 # Standard deviation of synthetic set 2.
 SPREAD_2 = 0.01
-# Distance between the cluster centers of set 2, .05 to .95. Our choice among five values: Cluster T costs nearly 5.4
+# Distance between the cluster centers of set 2, 0.05 to 0.95. Our choice among five values: Cluster T costs nearly 5.4
 # times as much as STC.
 SPACING_2 = 0.18
 # Standard deviations of synthetic set 3: source, targets.
@@ -95,7 +95,7 @@ class SourceTarget(Confidential):
             points = np.array(as_points(getattr(self, name), n_features=self.box.d, name=name))
             object.__setattr__(self, name, frozen(points))
         if self.ball.d != self.box.d:
-            raise ValueError(f"The ball had {self.ball.d} axes, but the box has {self.box.d}.")
+            raise ValueError(f"The ball must have {self.box.d} axes like the box, got {self.ball.d}.")
 
 
 def synthetic(
@@ -109,7 +109,7 @@ def synthetic(
     gain over Cluster T. 3: 6 and 12 clusters anywhere. Raises ValueError for a different number.
     """
     if number not in (1, 2, 3):
-        raise ValueError(f"The synthetic set was {number}, but there are 1, 2 and 3.")
+        raise ValueError(f"The synthetic set must be 1, 2 or 3, got {number}.")
     box = BOX_1 if number == 1 else Box.cube(0.0, 1.0, 2)
     if number == 1:
         source = np.full(2, 0.15) + SPREAD_1 * rng.standard_normal((m, 2))
@@ -184,8 +184,8 @@ def moved_digits(*, m: int = 900, n_targets: int = 600, rng: np.random.Generator
     pixels, classes = load_digits(return_X_y=True)
     if m < 0 or n_targets < 1 or m + n_targets > len(pixels):
         raise ValueError(
-            f"m was {m} and n_targets {n_targets}, but there are {len(pixels)} images for both, "
-            "and n_targets must be >= 1."
+            f"m and n_targets together must be at most {len(pixels)}, the number of images, and "
+            f"n_targets at least 1, got {m} and {n_targets}."
         )
     axes, _ = algebra.orthonormal(rng.standard_normal((pixels.shape[1], PROJECTED)))
     order = rng.permutation(len(pixels))
@@ -211,8 +211,8 @@ def worst_case(k: int, *, m: int = 1_000, with_record: bool = True) -> SourceTar
     first. Raises ValueError for a different k or m < 1.
     """
     if not 1 <= k <= 6 or m < 1:
-        raise ValueError(f"k was {k} and m {m}, but k must be from 1 to 6 and m >= 1.")
-    # Seven places on the circle, .87 apart, and its middle.
+        raise ValueError(f"k must be from 1 to 6 and m at least 1, got {k} and {m}.")
+    # Seven places on the circle, 0.87 apart, and its center.
     angles = 2 * np.pi * np.arange(7) / 7
     places = np.concatenate([[[0.0, 0.0]], np.stack([functions.cos(angles), functions.sin(angles)], axis=1)])[: k + 2]
     targets = np.repeat(places[: k + 1], [2 * N_COPIES, *[N_COPIES] * k], axis=0)
@@ -285,7 +285,7 @@ def load_pair(name: str, *, n: int | None = None, seed: int = 0, **knobs: object
     pair = _pair(name)
     size = pair.sizes.default if n is None else n
     if not pair.sizes.minimum <= size <= pair.sizes.maximum:
-        raise ValueError(f"n was {n}, but {name} has from {pair.sizes.minimum} to {pair.sizes.maximum} records.")
+        raise ValueError(f"n must be from {pair.sizes.minimum} to {pair.sizes.maximum} for {name}, got {n}.")
     return pair.make(m=size, rng=np.random.default_rng(seed), **knob_values(name, pair.knobs, knobs))
 
 
@@ -324,7 +324,7 @@ def spread_targets(box: Box, n: int, spread: str, *, rng: np.random.Generator) -
     They depend only on the box. Raises ValueError for n < 1 and a different spread.
     """
     if n < 1 or spread not in SPREADS:
-        raise ValueError(f"n was {n} and spread {spread!r:.40}, but n must be >= 1 and spread one of {SPREADS}.")
+        raise ValueError(f"n must be at least 1 and spread one of {SPREADS}, got {n} and {spread!r:.40}.")
     unit = rng.random((n, box.d)) if spread == "uniform" else scipy.stats.qmc.Halton(box.d, seed=rng).random(n)
     return frozen(box.from_unit(np.asarray(unit)))
 

@@ -178,7 +178,7 @@ def rounded_outward(low: float, high: float) -> Bounds:
         step = 10.0**-digits
         outer = Bounds(round(math.floor(low / step) * step, digits), round(math.ceil(high / step) * step, digits))
     except (OverflowError, ValueError, ZeroDivisionError):
-        # As wide or as narrow as floats can be, so there is nothing to round.
+        # The bounds are as wide or as narrow as floats can be, so there is nothing to round.
         return Bounds(low, high)
     # Rounding to decimals can move a bound back inside by the last bit, or past the largest float.
     return Bounds(max(min(outer.low, low), -LARGEST), min(max(outer.high, high), LARGEST))
@@ -218,16 +218,16 @@ def map_weights(widths: FloatArray, axes: tuple[int, int], per_kilometer: Sequen
             continue
         if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0.0 < amount < math.inf:
             raise TableError(
-                f"The amount that weighs as much as one kilometer must be a number above 0, got {quoted(amount)}. "
-                "Type a different one."
+                "The amount that weighs as much as one kilometer must be a number above 0, got "
+                f"{quoted(amount)}. Enter a different one."
             )
         weights[axis] = float(widths[axis]) / amount / side
     weights /= weights.max()
     if weights.min() < LEAST_WEIGHT:
         raise TableError(
-            f"Of what weighs as much as one kilometer, one feature would weigh {weights.min():.1g} of another one, but "
-            f"at least {LEAST_WEIGHT:g} is needed: noise is as large along all. Type other amounts, or leave the "
-            "lightest feature out."
+            f"With these amounts, one feature has {weights.min():.1g} times the weight of another, but "
+            f"at least {LEAST_WEIGHT:g} is needed, because noise is equally large along all features. "
+            "Enter different amounts, or leave out the lightest feature."
         )
     return np.asarray(weights)
 
@@ -307,8 +307,8 @@ class RandomProjection:
         for name, value, low, high in (("features", n_features, 1, before.d - 1), ("seed", seed, 0, MAX_SEED)):
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise TableError(
-                    f"The projection's {name} was {value!r:.40}, but of {before.d} features it must be a whole number "
-                    f"from {low} to {high}. Choose another, or no projection."
+                    f"The {name} of a projection of {before.d} features must be a whole number from {low} to "
+                    f"{high}, got {value!r:.40}. Choose a different one, or no projection."
                 )
         axes = public_axes(before.d, n_features, rng=np.random.default_rng(seed))
         reach = np.minimum(np.abs(axes).sum(axis=1), REACH)

@@ -50,9 +50,9 @@ FILLED_CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"[^>/]*>')
 # Bytes of a sheet that are examined together.
 PIECE = 1 << 20
 LONGEST_TAG = 256
-# Below it, every whole number is written without an exponent.
+# Every whole number below this one is written without an exponent.
 MOST_WHOLE = 1e15
-# Excel counts a 29 February 1900, so its earlier days are smaller by one.
+# Excel counts February 29, 1900, which did not exist, so its earlier days are smaller by one.
 LEAP_BUG = datetime(1900, 3, 1)
 # Errors of an archive. RuntimeError means that it has a password.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
@@ -84,7 +84,7 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
             by_name = {(each.name or "sheet")[:MOST_SHEET]: each.name for each in visible}
             names = tuple(by_name)
             if not names:
-                raise TableError(f"The workbook had no sheet with cells. {WAY_OUT}")
+                raise TableError(f"The workbook has no sheet with cells. {WAY_OUT}")
             chosen = names[0] if reading.sheet is None else reading.sheet
             if chosen not in by_name:
                 raise TableError(
@@ -94,7 +94,7 @@ def read_workbook(data: bytes, limits: Limits = UPLOADED, reading: TableFormat =
         if cells.empty:
             raise TableError(f"The sheet {quoted(chosen)} is empty: it has no header and no records. {WAY_OUT}")
         columns = parse_cells(cells, list(stored.T), reading)
-    # A different sheet may be the way out.
+    # Choosing a different sheet may solve the problem.
     except TableError as error:
         error.beginning = replace(error.beginning, sheets=names)
         raise
@@ -128,13 +128,13 @@ def _refuse_other_kinds(archive: zipfile.ZipFile) -> None:
     """Raise TableError for an archive that is not a workbook, by the names in it."""
     names = archive.namelist()
     if any(part.flag_bits & 1 for part in archive.infolist()):
-        raise refuse_format("The file was a ZIP archive with a password. Unpack it, and give the table in it.")
+        raise refuse_format("The file is a ZIP archive with a password. Unpack it, and choose the table in it.")
     kind = next((what for pattern, what in OTHER_ARCHIVES if any(re.search(pattern, name) for name in names)), None)
     if kind is not None:
-        raise refuse_format(f"The file was {kind}, but a table must be {READABLE}. {SAVE}")
+        raise refuse_format(f"The file is {kind}, but a table must be {READABLE}. {SAVE}")
     if not any(re.search(WORKBOOK_PART, name) for name in names):
         raise refuse_format(
-            f"The file was a ZIP archive without a workbook. Unpack it, and give the table in it: {READABLE}."
+            f"The file is a ZIP archive without a workbook. Unpack it, and choose the table in it: {READABLE}."
         )
 
 

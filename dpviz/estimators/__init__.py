@@ -29,7 +29,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Raise AttributeError, which names the nearest."""
+    """Raise AttributeError with the most similar name."""
     near = get_close_matches(name, __all__, 1, 0.4)
     guess = f" Perhaps {near[0]}?" if near else ""
     raise AttributeError(f"dpviz.estimators has no {name!r}.{guess} ESTIMATORS has all by their methods' names.")

@@ -65,7 +65,7 @@ from dpviz.mechanisms import FROM_DATA, SecretGenerator
 from dpviz.solvers import assign
 
 Bounds: TypeAlias = Box | tuple[ArrayLike, ArrayLike] | Literal["data"]
-# Also scikit-learn's own kind, which draws a seed.
+# This includes scikit-learn's own RandomState, which draws a seed.
 RandomState: TypeAlias = int | np.random.Generator | None
 
 SEEDED = "The noise came from random_state, in floating point: anyone who knows or guesses it can remove the noise."
@@ -122,7 +122,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
             warnings.warn(CHOSEN if is_open() else SEARCHED, PrivacyLeakWarning, stacklevel=3)
         rng: np.random.Generator
         if self.random_state is None:
-            # Noise from the operating system, secret and never the same again.
+            # Noise from the operating system, which is secret and never repeats.
             rng = SecretGenerator()
         elif isinstance(self.random_state, int | np.integer | np.random.Generator):
             rng = np.random.default_rng(self.random_state)
@@ -153,7 +153,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
         return replace(guarantee, proved=None) if isinstance(self.bounds, str) else guarantee, events
 
     def _records(self, X: ArrayLike, *, reset: bool) -> Points:
-        # A part of a budget may contain no records while its neighbor contains one: both must give a release.
+        # A part of a budget may contain no records while its neighbor contains one. Both must give a release.
         least = 0 if reset and is_open() and not isinstance(self.bounds, str) else 1
         check_real(X, "X")
         try:
@@ -191,7 +191,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is 
             if columns := getattr(points, "columns", ()):
                 self.feature_names_in_ = np.array(columns, dtype=object)
             if isinstance(self.bounds, str):
-                raise ValueError(f"bounds was {quoted(self.bounds)}, but records in chunks need (low, high) or a Box.")
+                raise ValueError(
+                    f"bounds must be (low, high) or a Box for records in chunks, got {quoted(self.bounds)}."
+                )
             box = box_of(self.bounds, np.empty((0, points.d)))
         else:
             points = self._records(records, reset=True)
@@ -314,7 +316,10 @@ class PrivateTransformer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimato
 def _without_records(words: str, X: object) -> str:
     """Return scikit-learn's words about records `X` without those that it quotes, with column and row of odd cells."""
     if words.startswith("could not convert string to float"):
-        return f"X had columns that are not numbers: {find_words(X)}. Choose the features, as in X[['x', 'y']]."
+        return (
+            f"All columns of X must be numbers, but these are not: {find_words(X)}. "
+            "Choose the features, as in X[['x', 'y']]."
+        )
     if words.startswith("Input X contains") and (gaps := find_gaps(X)):
         words = f"{words.rstrip('.')}. They are in {gaps}."
     words = re.sub(r"\narray=.*?\.\n(?=Reshape)", " ", words, flags=re.DOTALL)

@@ -121,7 +121,8 @@ def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArr
     """Return (value, scale) as float64 arrays; raise ValueError for values that no mechanism can use."""
     exact = np.asarray(value, dtype=np.float64)
     spread = np.asarray(scale, dtype=np.float64)
-    # A single number, the usual case, needs no arrays, because a run draws noise many times. NaN fails the comparison.
+    # A single number, the usual case, is checked without arrays for speed, because a run draws noise many times. NaN
+    # fails the comparison.
     if not (float(spread) >= 0 if spread.ndim == 0 else (spread >= 0).all()):
         raise ValueError(f"{name} must be at least 0, got {scale!r}. Use 0 for no noise (epsilon = infinity).")
     if math.isinf(spread) if spread.ndim == 0 else np.isinf(spread).any():
@@ -135,7 +136,10 @@ def _checked(value: ArrayLike, scale: ArrayLike, *, name: str) -> tuple[FloatArr
             "Pass one number, or one for each coordinate."
         )
     if not np.isfinite(exact).all():
-        raise ValueError("value held NaN or infinity, but noise hides finite numbers only. Clip into the box first.")
+        raise ValueError(
+            "value must be finite, because noise hides only finite numbers, got NaN or infinity. Clip "
+            "it to the box first."
+        )
     return exact, spread
 
 
@@ -182,7 +186,7 @@ def exponential(scores: ArrayLike, *, epsilon: float, sensitivity: float, rng: n
     sorted_weights = weights[order] if order.ndim == 1 else np.take_along_axis(weights, order, axis=-1)
     cumulative = np.cumsum(sorted_weights, axis=-1)  # (..., m)
     uniform = rng.random(size=weights.shape[:-1])[..., None]  # (..., 1), in [0, 1)
-    # u < 1, so u total < total and the first place above it has a positive weight.
+    # Because u < 1, u total < total, so the first place above it has a positive weight.
     place = np.sum(cumulative <= uniform * cumulative[..., -1:], axis=-1, keepdims=True)  # (..., 1)
     chosen: Indices = np.take_along_axis(order, place, axis=-1)[..., 0]  # (...)
     return np.asarray(chosen, dtype=np.intp)
@@ -223,9 +227,11 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
     # A NaN would be the best score of its row.
     best = utility.max(axis=-1, keepdims=True)
     if not (best < np.inf).all():
-        raise ValueError("scores held NaN or +inf, but each must be finite, or -inf to exclude a candidate.")
+        raise ValueError("scores must be finite, or -inf to exclude a candidate, got NaN or +inf.")
     if (best == -np.inf).any():
-        raise ValueError("every candidate of a row was excluded (-inf). Leave at least one finite score.")
+        raise ValueError(
+            "Each row must have at least one finite score, but in one row every candidate is excluded (-inf)."
+        )
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0, got {epsilon}. Use math.inf for the best candidate.")
     if not 0 < sensitivity < np.inf:
@@ -233,11 +239,13 @@ def _weights(scores: ArrayLike, epsilon: float, sensitivity: float) -> FloatArra
             f"sensitivity must be positive and finite, got {sensitivity}. "
             "Scores that no record moves are public: take their argmax."
         )
-    # Halves are subtracted so that scores of 1e308 and -1e308 do not overflow; the 2 of 2 sensitivity is used up.
+    # Halves are subtracted, so that scores of 1e308 and -1e308 do not overflow. This already includes the factor 2 of 2
+    # sensitivity.
     gap = utility / 2 - best / 2  # (..., m), <= 0
     with np.errstate(over="ignore", invalid="ignore"):
         exponent = np.float64(epsilon) / np.float64(sensitivity) * gap
-    # 0 * inf is NaN at both ends: a tie stays a tie at epsilon = inf, the excluded stay out at epsilon = 0.
+    # 0 * inf is NaN in both limits. A tie must stay a tie at epsilon = inf, and excluded candidates must stay excluded
+    # at epsilon = 0.
     exponent = np.where(gap == 0, 0.0, np.where(utility == -np.inf, -np.inf, exponent))
     weights: FloatArray = functions.exp(exponent)
     return weights

@@ -42,7 +42,7 @@ AREA_LEVELS = (0.5, 0.9, 0.95)
 LEAST_INSIDE = 0.01
 # Records redrawn together: fewer rounds than with smaller blocks, but still in the cache. Our choice.
 TOGETHER = 1 << 16
-# Records that wait for the next block, because a round for them alone is mostly calls. Our choice.
+# Records that wait for the next block, because a round for so few is mostly the overhead of calls. Our choice.
 FEW = 64
 # Draws for each of the last few records in a round. Our choice.
 MOST_DRAWS = 16
@@ -237,7 +237,7 @@ def _blocks(n: int, d: int, *, epsilon: float, rng: np.random.Generator) -> Iter
         with np.errstate(over="ignore"):
             radius /= epsilon
         if not np.isfinite(radius).all():
-            raise ValueError(f"epsilon was {epsilon}, but the noise overflows below about 1e-300. Raise epsilon.")
+            raise ValueError(f"epsilon must be above about 1e-300, where the noise overflows, got {epsilon}.")
         yield block, radius
 
 
@@ -252,7 +252,7 @@ def _directions(n: int, d: int, *, scale: FloatArray | None = None, rng: np.rand
         signs = np.where(rng.random((1, n)) < 0.5, -1.0, 1.0)
         return signs if scale is None else signs * scale
     n_pairs = d // 2
-    # Tangent of half the angle: one quick function gives sine and cosine.
+    # Tangent of half the angle: one fast function gives both sine and cosine.
     tangent = rng.random((n_pairs, n))
     tangent -= 0.5
     tangent *= np.pi

@@ -131,7 +131,7 @@ def redraw_loss(box: Box, *, epsilon: float) -> float:
     if math.isinf(epsilon):
         return 1.0
     corner, step = box.low, 1e-5 * np.minimum(box.widths, 1.0 / epsilon)
-    # A one-sided difference with curvature removed, so that points stay inside the box.
+    # A one-sided difference without the curvature term, so that points stay inside the box.
     near = corner + np.concatenate([np.zeros((1, box.d)), np.diag(step), np.diag(2.0 * step)])
     logs = functions.log(inside_probability(near, box, epsilon=epsilon))
     gradient = (4.0 * logs[1 : box.d + 1] - 3.0 * logs[0] - logs[box.d + 1 :]) / (2.0 * step)
@@ -152,7 +152,7 @@ def check_finite_epsilon(epsilon: float) -> None:
     """Raise ValueError unless epsilon is positive and finite: a release without noise has no density."""
     check_epsilon(epsilon)
     if math.isinf(epsilon):
-        raise ValueError("epsilon was infinite, but a release without noise has no density. Use a finite epsilon.")
+        raise ValueError("epsilon must be finite, because a release without noise has no density, got infinity.")
 
 
 @lru_cache(maxsize=64)
@@ -447,11 +447,16 @@ def release_law(
     if domain not in DOMAINS:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, got {domain!r}.")
     if domain in ("clamp", "redraw") and box is None:
-        raise ValueError(f"domain was {domain!r}, which needs the public box. Pass box=.")
+        raise ValueError(f"domain {domain!r} needs the public box. Pass box=.")
     if (domain == "remap") != (cells is not None):
-        raise ValueError(f"domain was {domain!r}, but cells are only for remap. Pass both or none.")
+        raise ValueError(
+            f"cells can be given only for domain 'remap', and this domain needs them, got {domain!r}. "
+            "Pass both or neither."
+        )
     if box is not None and domain == "redraw" and not np.array_equal(box.clip(places), places):
-        raise ValueError("candidates lay outside the box, but records are clipped into it first. Pass box.clip(...).")
+        raise ValueError(
+            "candidates must be inside the box, because records are clipped to it first. Pass box.clip(...)."
+        )
     inside = np.zeros(len(places))
     if domain == "redraw" and box is not None:
         inside = functions.log(inside_probability(places, box, epsilon=epsilon))

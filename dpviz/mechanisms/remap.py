@@ -1,4 +1,4 @@
-"""Remap released points to public places: post-processing, so it costs nothing.
+"""Remapping of released points to public places. This is post-processing, so it costs nothing.
 
 Andres et al. 2013, section 4.2 (nearest admissible place); Chatzikokolakis, ElSalamouny & Palamidessi 2017, "Efficient
 utility improvement for location privacy" (optimal remap: the place of least expected loss under the posterior).
@@ -42,8 +42,9 @@ def default_grid(box: Box) -> Points:
     sides = int(GRID_PLACES ** (1.0 / box.d) + 1e-9)
     if sides < 2:
         raise ValueError(
-            f"The box has {box.d} axes, but a default grid needs at least 2 places on each and at most {GRID_PLACES} "
-            "in all: 10 axes. Pass a grid of your own, or use domain='clamp'."
+            "The box must have at most 10 axes for a default grid, which has at least 2 places on each "
+            f"axis and at most {GRID_PLACES} in all, got {box.d}. Pass your own grid, or use "
+            "domain='clamp'."
         )
     ticks = (np.arange(sides) + 0.5) / sides
     unit = np.stack(np.meshgrid(*[ticks] * box.d, indexing="ij"), axis=-1).reshape(-1, box.d)
@@ -189,9 +190,9 @@ def remap_cells(grid: ArrayLike, outputs: ArrayLike) -> GridCells:
     lattice = lattice_of(places)
     if not is_rectangular(lattice):
         raise ValueError(
-            "grid was not a full rectangular grid, and only those have cells whose masses are known exactly."
+            "grid must be a full rectangular grid, because only such a grid has cells whose masses are known exactly."
         )
-    # The walls of a cell are half-way to the place's neighbors, and infinite at the rim.
+    # The walls of a cell are halfway to the place's neighbors, and infinitely far at the rim.
     middles = [(axis[1:] + axis[:-1]) / 2.0 for axis in lattice.axes]
     lows = [np.concatenate([[-np.inf], middle])[at] for middle, at in zip(middles, lattice.places, strict=True)]
     highs = [np.concatenate([middle, [np.inf]])[at] for middle, at in zip(middles, lattice.places, strict=True)]
@@ -223,7 +224,7 @@ def _density_posterior(places: FloatArray, prior: FloatArray, epsilon: float, ro
     """Return the posterior (r, m) of some places by the density, right to within a cell if every mass underflows."""
     log_weights = -epsilon * scipy.spatial.distance.cdist(places[rows], places)
     log_weights = log_weights + functions.log(prior)
-    # If a prior rules out all near places, the nearest of the others remain.
+    # If a prior rules out all nearby places, the nearest of the others remain.
     log_weights -= log_weights.max(axis=1, keepdims=True)
     weights: FloatArray = functions.exp(log_weights)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

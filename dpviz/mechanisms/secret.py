@@ -49,7 +49,7 @@ Words = NDArray[np.uint64]
 
 # 64-bit words per read from the operating system. Our choice.
 BUFFERED = 1024
-# Words of a real number that can be distinguished.
+# Number of 64-bit words in a real number, to distinguish it from others.
 DEPTH = 8
 # Name by which machine code finds the callback.
 REFILL = "dpviz_refill_from_operating_system"
@@ -133,7 +133,7 @@ _LIVE: weakref.WeakValueDictionary[int, OsBits] = weakref.WeakValueDictionary()
 
 _CALLED_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda place: _LIVE[place].refill())
 binding.add_symbol(REFILL, ctypes.cast(_CALLED_BACK, ctypes.c_void_p).value)
-# Windows has no fork.
+# Windows does not have fork.
 if sys.platform != "win32":
 
     def _forget_all() -> None:
@@ -320,7 +320,7 @@ class SecretGenerator(np.random.Generator):
                 draw(self._bits.words, whole, parts)
                 signs = _fair_bits(self._bits.words, n)
             grid = grid_of(spread)
-            # Division by a power of two does not round, or only far outside the range that matters.
+            # Division by a power of two does not round, except far outside the range that matters.
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 steps = exact / grid
                 base = np.floor(steps)

@@ -43,7 +43,7 @@ def _declared(known: Mapping[str, AnyMethod]) -> tuple[dict[str, AnyMethod], dic
             method = point.load()
             if inspect.ismodule(method):
                 method = own.method_of(point.name, vars(method), Path(str(method.__file__)))
-        # Any error in one package must not affect the methods of others.
+        # An error in one package must not affect the methods of other packages.
         except Exception as error:
             broken[point.name] = f"The method {point.name!r} of {point.value} could not be loaded: {error}"
             continue
@@ -95,7 +95,7 @@ for _path in own.files():
         _wrong[_path.stem] = str(_error)
     else:
         _own[_method.name] = _method
-# Methods of others that cannot be shown, with the reason for the screen.
+# Methods of other packages that cannot be shown, with the reason for the screen.
 BROKEN: Mapping[str, str] = MappingProxyType(_broken)
 # Names of methods from a person's own files.
 OWN: tuple[str, ...] = tuple(_own)
@@ -126,7 +126,7 @@ def run_class(name: str) -> RunClass:
 
 
 def name_of_seeds(key: str) -> str:
-    """Return a key, a name with or without ":" and more, with the method's oldest name: seeds follow from that."""
+    """Return a key (a name, perhaps followed by ":" and more) with the method's oldest name, which decides seeds."""
     name, colon, more = key.partition(":")
     method = ALGORITHMS.get(name)
     first = method.former[0] if method is not None and method.former else name
@@ -141,10 +141,10 @@ _ALIASES: Mapping[str, str] = MappingProxyType(
 def find(method: MethodLike) -> AnyAlgorithm:
     """Return the method that a name refers to.
 
-    That is a name of `ALGORITHMS`, a title or the name of an estimator in letters of any size; an entry of a
-    catalog; a module, a function `fit(points, box, params, rng)` that returns a Result or an array of centers, or
-    the path of a Python file with one; or an estimator of scikit-learn's kind. Raises ValueError for an unknown name.
-    The message lists all names and the nearest one, and explains why methods of other packages could not be loaded.
+    It can be a name in `ALGORITHMS`, a title or the name of an estimator in any letter case; an entry of a catalog; a
+    module, a function `fit(points, box, params, rng)` that returns a Result or an array of centers, or the path of a
+    Python file with one; or an estimator of scikit-learn's kind. Raises ValueError for an unknown name. The message
+    lists all names and the nearest one, and explains why methods of other packages could not be loaded.
     """
     if isinstance(method, Algorithm):
         return method
@@ -178,7 +178,7 @@ def find(method: MethodLike) -> AnyAlgorithm:
 
 @contextmanager
 def beside(methods: Sequence[AnyAlgorithm]) -> Iterator[tuple[str, ...]]:
-    """Add these methods to `ALGORITHMS` for the block, in this process; yield the names that were added.
+    """Add these methods to `ALGORITHMS` for the block, in this process; yield the added names.
 
     Raises ValueError for a different method with a known name.
     """

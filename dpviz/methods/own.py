@@ -106,7 +106,7 @@ def method_of(name: str, parts: Mapping[str, Any], path: Path) -> AnyMethod:
             record, fit=_fit(record.fit, path), steps=_steps(record.steps, path), run=_run_class(record.run, path)
         )
     if not callable(parts.get("fit")):
-        raise OwnMethodError(f"{path.name} has no function {SIGNATURE}. Write one.")
+        raise OwnMethodError(f"{path.name} has no function {SIGNATURE}. Add one.")
     kind, own_run = parts.get("Params", Params), parts.get("RUN", CentersRun)
     try:
         names = {each.name for each in knobs(kind())}
@@ -152,7 +152,7 @@ def method_of_estimator(estimator: Any) -> AnyMethod:
 
         # An estimator draws its own noise, from a seed, so the noise is not secret.
         if isinstance(rng, SecretGenerator):
-            raise ValueError("random_state must be a seed. Give the run a seed, or call the estimator's fit.")
+            raise ValueError("random_state must be a seed. Pass a seed to the run, or call the estimator's fit.")
         fresh = clone(estimator)
         given = {
             "epsilon": params.epsilon,

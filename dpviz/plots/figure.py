@@ -309,7 +309,7 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
 
 
 def _light(scene: Scene, visible: VisibleLayer, theme: Theme) -> Spec:
-    """Return the lit ground as a heat map of as many steps as the light has."""
+    """Return the lit ground as a heat map with as many steps as the light."""
     radii, (x, y) = visible.array("zones"), (np.linspace(*axis.view, LIGHT_CELLS) for axis in (scene.x, scene.y))
     nearest = np.full((LIGHT_CELLS, LIGHT_CELLS), np.inf)
     for at_x, at_y in np.concatenate([visible.array("fixed_xy"), visible.array("xy")]):

@@ -25,7 +25,8 @@ Band: TypeAlias = tuple[float, float, float]
 # Bytes of a blob's digest in its name: 96 bits, among thousands of blobs.
 _NAME_BYTES = 12
 _MARK, _AWAY = 0x100, 0x8000
-# Codes that are not letters: quotes and other signs, line ends, halves of letters, and marks.
+# Codes that are not characters of their own: quotes and other special characters, line ends, surrogate halves, and
+# marks.
 _NO_LETTER = np.zeros(1 << 16, bool)
 _NO_LETTER[: _MARK + 1] = _NO_LETTER[0x2028:0x202A] = _NO_LETTER[0xD800:0xE000] = True
 _NO_LETTER[[0xFEFF, 0xFFFE, 0xFFFF]] = True
@@ -104,7 +105,7 @@ def dense_script(name: str, held: bytes) -> bytes:
 
 
 def dense(data: bytes) -> str:
-    """Return bytes as letters of two bytes each; a code that is not a letter becomes a mark and a different letter.
+    """Return bytes as characters of two bytes each; other codes become a mark and a different character.
 
     `bytesOf` in dpviz/assets/dense.js reads them.
     """
@@ -115,12 +116,12 @@ def dense(data: bytes) -> str:
 
 
 def two_byte(text: str) -> bytes:
-    """Return a script as a file that browsers decode by its own mark, regardless of a server's declared encoding."""
+    """Return a script as a file that browsers decode by its byte order mark, whatever encoding a server declares."""
     return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
 
 
 def packed(directory: object, blobs: Mapping[str, bytes], **facts: object) -> bytes:
-    """Return a directory and blobs, compressed; `facts` are further facts of the blobs for the page."""
+    """Return a directory and blobs, compressed; `facts` are additional facts about the blobs for the page."""
     names = sorted(blobs)
     listing = {"state": directory, "blobs": [[each, len(blobs[each])] for each in names], **facts}
     data = json.dumps(listing, sort_keys=True).encode()

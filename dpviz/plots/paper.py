@@ -67,7 +67,7 @@ class Figure:
         elif ending in (PDF, PNG):
             Path(path).write_bytes(converted(self.svg, ending))
         else:
-            raise ValueError(f"path was {str(path)!r}, but its ending must be svg, {PDF} or {PNG}. Try figure.pdf.")
+            raise ValueError(f"path must end in svg, {PDF} or {PNG}, got {str(path)!r}. Try figure.pdf.")
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -82,7 +82,7 @@ def converted(drawing: str, ending: str) -> bytes:
         raise ValueError(
             f"A {ending.upper()} needs the extra `pdf`, or save it as SVG: pip install 'dpviz[pdf]'"
         ) from None
-    # Any, because its types name each format in a separate literal.
+    # Any, because Typst's types name each format in a separate literal.
     setting: Any = typst.compile
     made: bytes = setting(SHEET.encode(), sys_inputs={"svg": drawing}, format=ending, ppi=DPI)
     return made

@@ -140,8 +140,7 @@ class Kind(Enum):
 
     The fog of an ENSEMBLE is the borders between the nearest centers of each draw, or the lines ends (1|R, draws, m, 4)
     of each draw, all as one haze of opacity `fill`. An ENSEMBLE may add drain (1, n) uint8: the amount of color that
-    each of the n records loses, in `SHADES`. A picture with a curator's ENSEMBLE or LIGHT shows no
-    other one.
+    each of the n records loses, in `SHADES`. A picture with a curator's ENSEMBLE or LIGHT does not show any other.
     """
 
     # xy (1|R, n, 2) float32, group (1|R, n) uint8.
@@ -257,7 +256,7 @@ class Layer(Confidential):
     # CSS pixels: a symbol's diameter or a line's width. 0 for a filled curve without an outline.
     size: float = 6.0
     dash: bool = False
-    # Opacity of the inside of a circle, bar or closed curve.
+    # Opacity of the interior of a circle, bar or closed curve.
     fill: float = 0.0
     # One name per mark or curve, for hover, legend and table. Never HTML.
     names: tuple[str, ...] = ()
@@ -361,8 +360,8 @@ class Lens(ReadOnly, Confidential):
     radius: float
     # (2, 2) the places without noise with and without the person, from the middle of the glass, in its radii.
     ends: FloatArray
-    # (cells, cells) uint8: the chance that the person is in, for an attacker who sees an average land there; 1 is
-    # without her for sure, 128 undecided, 255 with her for sure. Row 0 is at low y.
+    # (cells, cells) uint8: the probability that the person is in the data, for an attacker who sees an average land
+    # there. 1: certainly not, 128: undecided, 255: certainly. Row 0 is at low y.
     glass: ByteArray
     # (n, 2) places where averages land, in radii of the glass.
     dots: FloatArray
@@ -509,7 +508,7 @@ class Scene(Confidential):
 
     @property
     def seen_layers(self) -> tuple[Layer, ...]:
-        """All layers. If the curator has ensembles or a light, public ones are left out: two would confuse."""
+        """All layers, without public ensembles or lights if the curator has one: two would be confusing."""
         kinds = {layer.kind for layer in self.layers if layer.audience is Audience.CURATOR}
         hidden = kinds & {Kind.ENSEMBLE, Kind.LIGHT}
         return tuple(each for each in self.layers if each.kind not in hidden or each.audience is Audience.CURATOR)
@@ -525,7 +524,7 @@ class Scene(Confidential):
         """Return the index of a frame; None is the first one to show. Raises ValueError if it does not exist."""
         at = self.start_frame if frame is None else frame
         if not 0 <= at < len(self.frames):
-            raise ValueError(f"frame was {at}, but the scene has frames 0 to {len(self.frames) - 1}.")
+            raise ValueError(f"frame must be from 0 to {len(self.frames) - 1}, got {at}.")
         return at
 
     def visible(self, frame: int | None = None, hidden: Collection[str] | None = None) -> tuple["VisibleLayer", ...]:

@@ -10,7 +10,7 @@ from dpviz.plots.scene import SHADES, Audience, Kind, Layer, Role
 # Group of a mark that does not belong to any cluster.
 NO_GROUP = 255
 SIZES, OPACITIES = LOOK["sizes"], LOOK["opacities"]
-# Up to this many points, points have shapes; beyond, they are dots.
+# Up to this many points have shapes; more points are dots.
 SHAPED_POINTS: int = SIZES["point"]["shaped"]
 GROUP_SYMBOLS: tuple[str, ...] = tuple(LOOK["symbols"]["groups"])
 STROKED = frozenset(LOOK["symbols"]["stroked"])

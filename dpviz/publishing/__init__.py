@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
     options = parser.parse_args(arguments)
     if options.jobs < 1:
-        parser.error(f"--jobs was {options.jobs}, but at least 1 process is needed.")
+        parser.error(f"--jobs must be at least 1, got {options.jobs}.")
     if absent := [name for name in EXTRA if find_spec(name) is None]:
         print(f"{MISSING} ({', '.join(absent)}: not installed)", file=sys.stderr)
         return 2
@@ -106,7 +106,7 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
     listing = states / _FILES
     try:
         if not listing.exists() and folder.exists() and any(folder.iterdir()):
-            raise SiteFolderError(f"The folder {folder} holds other files. Name a new folder, or empty this one.")
+            raise SiteFolderError(f"The folder {folder} has other files in it. Choose a new folder, or empty this one.")
         states.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SiteFolderError(f"The folder {folder} cannot be used ({error.strerror}). Name a new folder.") from None
@@ -118,7 +118,7 @@ def publish(folder: Path, plan: SitePlan, *, jobs: int = 1, say: Callable[[str],
     parts: list[list[Visit]] = []
     for page in plan.pages:
         missing = [each for each in visits[page.folder] if not (states / each.key()).exists()]
-        # Other pages' states share long computations.
+        # States of other pages share long computations.
         size = _PART if page.page in CATALOGUE else max(1, len(missing))
         parts += [missing[i : i + size] for i in range(0, len(missing), size)]
     n_missing, n_done = sum(map(len, parts)), 0

@@ -1,8 +1,8 @@
 """The files of a site: pages with their links, the states that a page loads, shared files, and an article.
 
-A page itself contains a small part of its first state: on Fast 3G a kilobyte takes 5 ms, but no time while script and
-sheet are requested and no answer has begun. The example article is prose from the package's assets, with computed
-numbers and the site's own pictures.
+A page itself contains a small part of its first state: on Fast 3G, a kilobyte takes 5 ms, but it takes no extra time
+while the script and the style sheet are requested and no response has begun. The example article is prose from the
+package's assets, with computed numbers and the site's own pictures.
 """
 
 import gzip
@@ -69,7 +69,7 @@ _POINTS = {"xy", "group"}
 _SMALL = 512
 # Style sheet of the text below the stage.
 WORDS = "words.css"
-# Bytes of text. With a stage, longer texts are below it or open at a touch.
+# Bytes of text. On a page with a stage, longer texts are below it or open at a tap.
 _LONG = 512
 # Number of codes, without the code for missing places.
 _CODES = 65_535
@@ -313,7 +313,7 @@ def _current(here: str, folder: str, *, within: bool = False) -> str:
 def write_common(folder: Path) -> None:
     """Write the shared files: script, style, font and icon.
 
-    The script is packed: 70 kB instead of 210, which saves 700 ms on Fast 3G. Unminified, it would have 25 kB more.
+    The script is packed: 70 kB instead of 210, which saves 700 ms on Fast 3G. Unminified, it would be 25 kB larger.
     """
     from rcssmin import cssmin  # type: ignore[import-untyped]  # of the extra `publish`
 

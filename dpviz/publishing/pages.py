@@ -114,7 +114,7 @@ def data_of(main: Block) -> str:
     if SCREEN not in state_of_page or not isinstance(screen := state_of_page[SCREEN], MethodScreen):
         return ""
     if screen.source.own:
-        raise VisitError("The page shows records of your own, but a site is for everyone. Name a set of the gallery.")
+        raise VisitError("The page shows your own records, but a site is for everyone. Choose a set from the gallery.")
     return dict(screen.source.link)["data"]
 
 

@@ -19,7 +19,7 @@ from dpviz.ui.reading import CHOICE as READ
 AUDIENCES = ("curator", "public")
 _MODES: Mapping[str, str] = {"convergent_kmeans": "mode", "dpm": "calibration", "source_target": "method"}
 _PAGE_KEYS = {"data", "records_public", "link", "modes", "seeds", "stops"}
-# The app's own seed, and the next one of its button "New noise".
+# The app's own seed, and the next seed of its button "New noise".
 _SEEDS = (112, 113)
 # Modes of methods, and the two most requested baselines. With all of them, a page would be twice as large.
 _DEFAULT_MODES = frozenset({"repaired", "published", "dplloyd", "eugkm", "nna", "nas"})
@@ -178,10 +178,10 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
     """Yield a method's page, its pages with further sets, and its page to read. Raises PlanError."""
     if not isinstance(table, dict) or set(table) - _PAGE_KEYS:
         wrong = sorted(set(table) - _PAGE_KEYS) if isinstance(table, dict) else [table]
-        raise PlanError(f"[{name}] had {wrong[0]!r}, but it takes {', '.join(sorted(_PAGE_KEYS))}.")
+        raise PlanError(f"[{name}] must have only {', '.join(sorted(_PAGE_KEYS))}, got {wrong[0]!r}.")
     link = table.get("link", {})
     if not isinstance(link, dict):
-        raise PlanError(f"[{name}] had link {link!r}, but it takes a table of a link's names and values.")
+        raise PlanError(f"link of [{name}] must be a table of a link's names and values, got {link!r}.")
     link = {str(key): str(value) for key, value in link.items()}
     titles = {**{name: title(name) for name in DATASETS}, **PAIRS}
     # One page for each. None means the page's own set.
@@ -190,21 +190,21 @@ def _pages(name: str, table: object) -> Iterator[PagePlan]:
     wrong_set = next((each for each in sets if each not in titles), None)
     if not sets or (wrong_set is not None and data is not None):
         wrong_set = wrong_set if sets else data
-        raise PlanError(f"[{name}] had data {wrong_set!r}, but it takes one of {', '.join(titles)}, or a list of them.")
+        raise PlanError(f"data of [{name}] must be one of {', '.join(titles)}, or a list of them, got {wrong_set!r}.")
     if twice := [each for i, each in enumerate(sets) if each in sets[:i]]:
-        raise PlanError(f"[{name}] had data {twice[0]!r} twice. Remove one.")
+        raise PlanError(f"data of [{name}] must name each set once, got {twice[0]!r} twice. Remove one.")
     knob = _MODES.get(name, "")
     known = words_of_modes(name, knob)
     modes = tuple(map(str, table.get("modes", [each for each in known if each in _DEFAULT_MODES] or known)))
     if not set(modes) <= set(known):
-        raise PlanError(f"[{name}] had modes {modes}, but its page has {', '.join(known) or 'none'}.")
+        raise PlanError(f"modes of [{name}] must be modes of its page ({', '.join(known) or 'none'}), got {modes}.")
     seeds = table.get("seeds", list(_SEEDS))
     whole = isinstance(seeds, list) and all(type(each) is int and each >= 0 for each in seeds)
     if not whole or not 1 <= len(seeds) <= MOST_SEEDS:
-        raise PlanError(f"[{name}] had seeds {seeds!r}, but it takes 1 to {MOST_SEEDS} whole numbers from 0.")
+        raise PlanError(f"seeds of [{name}] must be 1 to {MOST_SEEDS} whole numbers of at least 0, got {seeds!r}.")
     stops = table.get("stops", [])
     if not isinstance(stops, list) or not all(isinstance(each, int | float) and each > 0 for each in stops):
-        raise PlanError(f"[{name}] had stops {stops!r}, but it takes numbers above 0, or none for all.")
+        raise PlanError(f"stops of [{name}] must be numbers above 0, got {stops!r}. Leave them out for all values.")
     # The page's own set is public or synthetic.
     public = table.get("records_public", sets == ("",))
     if not isinstance(public, bool):

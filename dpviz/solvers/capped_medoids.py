@@ -302,8 +302,8 @@ def greedy_medoids(dissimilarities: Dissimilarities, ceilings: Ceilings, n_medoi
 
     `dissimilarities` (n, n), rows points and columns candidates, `ceilings` (n,) what a point costs with no medoid.
     The gain of a candidate never rises while medoids are added (the objective is submodular), so a gain of an earlier
-    round is an upper bound and only the candidates that could still win are evaluated: the choice is the plain
-    greedy one. Minoux 1978.
+    round is an upper bound, and only the candidates that could still win are evaluated. The choice is the same as that
+    of the plain greedy method. Minoux 1978.
     """
     current = ceilings.copy()
     # Access by row is ten times as fast as access by column.
@@ -364,7 +364,7 @@ def _best_candidate(candidates: Dissimilarities, bounds: FloatArray, current: Ce
     order = np.argsort(-bounds, kind="stable")
     for first in range(0, len(order), BLOCK):
         block = order[first : first + BLOCK]
-        # A candidate whose bound is below the best gain cannot win.
+        # A candidate cannot win if its bound is below the best gain.
         block = block[bounds[block] >= gain]
         if len(block) == 0 or np.isneginf(bounds[block[0]]):
             break
@@ -421,7 +421,7 @@ def faster_pam(dissimilarities: Dissimilarities, start: Labels) -> Labels:
 def _swap_eagerly(candidates: NDArray[np.float32], medoids: Labels, most: int) -> None:
     """Swap each candidate that lowers the total into `medoids` at once, until a whole round has none.
 
-    Each point keeps its nearest and second nearest medoid. What a medoid's removal costs is the sum of (second -
+    Each point keeps its nearest and second nearest medoid. The cost of removing a medoid is the sum of (second -
     nearest) over its points; a candidate changes it only at points that it is nearer to than their second nearest, so
     one pass over the points weighs the candidate against all k medoids (equation 11).
     """

@@ -36,7 +36,7 @@ def geometric_median(points: ArrayLike, weights: ArrayLike | None = None) -> Flo
     if sets.ndim < 2 or 0 in sets.shape[-2:]:
         raise ValueError(f"points must have shape (..., m, n) with m and n at least 1, got {sets.shape}.")
     if not np.isfinite(sets).all():
-        raise ValueError("points held NaN or infinity, but a median needs finite places. Drop those rows first.")
+        raise ValueError("points must be finite, got NaN or infinity. Drop those rows first.")
     (m, n), mass = sets.shape[-2:], np.ones(sets.shape[-2]) if weights is None else np.asarray(weights, np.float64)
     shape = np.broadcast_shapes(sets.shape[:-1], mass.shape)[:-1]
     total = mass.sum(axis=-1, keepdims=True)

@@ -268,7 +268,7 @@ def _intervals(density: FloatArray, m: int) -> tuple[FloatArray, FloatArray, Flo
 
 @compiled
 def _on_line(x: FloatArray, xs: FloatArray, ys: FloatArray) -> FloatArray:
-    """Do as `np.interp`, for ascending x within the ascending xs."""
+    """Interpolate like `np.interp`, for ascending x within the ascending xs."""
     y, j = np.empty(len(x)), 0
     for i in range(len(x)):
         while j < len(xs) - 2 and xs[j + 1] <= x[i]:

@@ -87,7 +87,7 @@ def lloyd(points: Points, centers: Centers, *, max_iterations: int = 300) -> Llo
 def assign(points: Points, centers: Centers) -> Labels:
     """Return the index (n,) of each point's nearest center, the lowest index on a tie."""
     slopes, offsets = nearness(centers)
-    # Asking for the number of cores costs as much as many a call.
+    # Looking up the number of cores can cost as much as a whole call.
     workers = 1 if len(points) < THREADED_ROWS else os.cpu_count() or 1
     if workers == 1:
         return argmax_linear(points, slopes, offsets)

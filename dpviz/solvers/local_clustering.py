@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from dpviz.core import Confidential, FloatArray, Labels, Points, as_points, frozen, functions, immutable
 
 METHODS = {"kmeans": "K-Means", "affinity": "Affinity Propagation", "dbscan": "DBSCAN"}
-# Affinity Propagation keeps several n x n matrices (measured 1.2 GB at n = 5000, 4 s at n = 2000); the others grow
-# more slowly, and a page of them stays quick up to here.
+# Affinity Propagation keeps several n x n matrices (measured 1.2 GB at n = 5000, 4 s at n = 2000); the others grow more
+# slowly, and their page stays fast up to here.
 MOST_RECORDS = {"kmeans": 1_000_000, "affinity": 2000, "dbscan": 100_000}
 # Thesis, table 5.2.
 DAMPING = 0.5
@@ -54,8 +54,8 @@ def cluster(points: ArrayLike, method: str, n_clusters: int, *, rng: np.random.G
     rows = standard_scaled(points)
     if len(rows) > MOST_RECORDS[method]:
         raise ValueError(
-            f"{METHODS[method]} was given {len(rows)} points, but at most {MOST_RECORDS[method]} fit: memory or time "
-            "grows with their square. Cluster a sample."
+            f"{METHODS[method]} can cluster at most {MOST_RECORDS[method]} points, because memory or "
+            f"time grows with their square, got {len(rows)}. Cluster a sample."
         )
     if len(rows) < 2:
         return np.zeros(len(rows), dtype=np.intp)
@@ -114,7 +114,7 @@ def k_curves(points: ArrayLike, *, most: int, rng: np.random.Generator) -> KCurv
 
     rows = as_points(points)
     if not len(rows):
-        raise ValueError("points were empty, but a choice of k needs at least one record.")
+        raise ValueError("points must have at least one record to choose k, got none.")
     ks = np.arange(1, min(most, len(np.unique(rows, axis=0))) + 1, dtype=np.intp)
     fitted = [_kmeans(rows, int(k), rng=rng) for k in ks]
     sample = rng.choice(len(rows), min(len(rows), SAMPLE), replace=False)

@@ -38,7 +38,7 @@ MOST_CENTERS = 32
 ROUNDING = 1e-12
 # Arrays of records whose lattices, squared norms or first partitions are cached. Our choice.
 REMEMBERED = 4
-# Not the number of a center: the records of the cell have different centers.
+# Instead of the number of a center: the records of the cell have different centers.
 OPEN = 255
 
 
@@ -66,7 +66,7 @@ class Partition(Confidential):
         return np.asarray(self.nonprivate_members[:], dtype=np.intp)
 
     def same_members(self, other: "Partition") -> bool:
-        """Return True if every record is in the same cluster. If counts differ, no label is computed."""
+        """Return True if every record is in the same cluster as before. If counts differ, no label is computed."""
         return np.array_equal(self.sums.nonprivate_counts, other.sums.nonprivate_counts) and np.array_equal(
             self.nonprivate_members[:], other.nonprivate_members[:]
         )
@@ -196,7 +196,7 @@ class _Lattices:
     cell_of: NDArray[np.integer]
 
 
-# Winner of the one cell of a block that has no lattice.
+# Center of the only cell of a block that has no lattice.
 _OPEN_CELL = frozen(np.array([OPEN], dtype=np.uint8))
 
 
@@ -257,7 +257,7 @@ def _lattice(points: Points) -> tuple[_Lattice, Labels]:
     # A narrow type is quick to sort.
     number = (block * n_cells**d + cell).astype(np.uint16)
     order = np.argsort(number, kind="stable")
-    # Numbers of the cells that hold records.
+    # Numbers of the cells that contain records.
     numbers, first = np.unique(number[order], return_index=True)
     cell_of = np.repeat(np.arange(len(numbers)), np.diff(first, append=n))[np.argsort(order)]
     terms = (np.ones(n), squared_norms(points), *points.T)

@@ -45,7 +45,7 @@ from dpviz.solvers.nearest import (
 )
 from dpviz.solvers.packing import public_start
 
-# A noisy count below this many noise scales cannot be told apart from an empty cluster. Our choice.
+# A noisy count below this many noise scales cannot be distinguished from an empty cluster. Our choice.
 EMPTY_SCALES = 2.0
 # Sums are centered here, so that one record moves a coordinate's sum by 1/2 instead of 1.
 BOX_MIDDLE = 0.5
@@ -53,7 +53,7 @@ BOX_MIDDLE = 0.5
 RHO = 0.225
 MIN_ITERATIONS = 2
 MAX_ITERATIONS = 7
-# Iterations after a private start. More of them drown it in noise. Our choice, by measurement.
+# Iterations after a private start. More iterations would drown the start in noise. Our choice, by measurement.
 SEEDED_ITERATIONS = 1
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ _NO_LABELS = frozen(np.empty(0, dtype=np.intp))
 
 @immutable
 class LloydProblem:
-    """Records, their box and their nearest-center index: what stays the same over the iterations."""
+    """Records, their box and their nearest-center index: the data that stay the same in all iterations."""
 
     records: Chunks  # data units
     box: Box
@@ -105,7 +105,7 @@ class LloydProblem:
         if initial is not None:
             centers = as_points(initial, n_features=self.box.d, name="initial_centers")
             if len(centers) != n_clusters:
-                raise ValueError(f"initial_centers had {len(centers)} rows, but n_clusters is {n_clusters}.")
+                raise ValueError(f"initial_centers must have {n_clusters} rows like n_clusters, got {len(centers)}.")
             return self.box.to_unit(self.box.clip(centers))
         if start != "records":
             return public_start(n_clusters, self.box.d, seed=seed, rng=rng)

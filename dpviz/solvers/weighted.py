@@ -230,8 +230,8 @@ def _best_run(blocks: "_Blocks", starts: tuple[Centers, ...], tolerance: float) 
 def spread_start(places: Points, weights: FloatArray, spare: Centers, *, rng: np.random.Generator) -> Centers:
     """Draw k of the places, each with probability ~ w |x - nearest already drawn|^2 (Arthur & Vassilvitskii 2007).
 
-    When every weighted place is drawn, `spare` (k, d) provides the other centers: two centers on one place would do no
-    more than one.
+    When every weighted place is drawn, `spare` (k, d) provides the other centers: two centers on one place would
+    achieve no more than one.
     """
     return _Blocks.from_places(places, weights).spread_start(spare, rng=rng)
 

@@ -220,7 +220,7 @@ def placed_in_zone(mean: Centers, controller: Centers, draw: ZoneDraw) -> ZoneSa
     controller
         Controllers X (k, d).
     draw
-        What was drawn for each zone.
+        Draw for each zone.
 
     Returns
     -------
@@ -329,7 +329,7 @@ def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon
     FloatArray
         Densities (k, m).
     """
-    # Term by term, because a library's sums over two numbers cost ten times as much.
+    # Term by term, because a library call for a sum of two numbers costs ten times as much.
     x, y = offsets[..., 0], offsets[..., 1]
     ax, ay = axis[:, :1], axis[:, 1:]
     reach = np.sqrt(x * x + y * y)  # (k, m)

@@ -70,7 +70,7 @@ PUBLIC_CAPTION = "Blue is released, green is public."
 
 # Share that a run may lose of the cost that centers save compared with a blind guess. Our choice.
 LOST, FOUND = 0.5, 0.1
-# Share of the diagonal. In a picture, centers this near are at their true places. Our choice.
+# Share of the diagonal. In a picture, centers this close to their true places look exact. Our choice.
 EXACT = 0.002
 # Thresholds of typical noise, as a share of a blind guess's error. Our choice.
 NOISY, QUIET = 0.5, 0.1

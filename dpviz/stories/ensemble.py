@@ -70,7 +70,7 @@ class Ensemble:
     borders: bool = True
     # (draws, m, 4) scene coordinates: the lines that may run elsewhere, if these are not borders.
     ends: FloatArray | None = None
-    # Name of the dots, if they are not places where a center or a true average could be.
+    # Name of the dots, unless they are places where a center or a true average could be.
     cloud: str = ""
     # Function that drains color from records (n, d) in the colors of clusters (n,).
     drain: Callable[[Points, Shades], Shades] | None = None

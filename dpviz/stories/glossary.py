@@ -106,7 +106,10 @@ def topics() -> tuple[tuple[str, tuple[Term, ...]], ...]:
 
 
 def meant(*names: str) -> tuple[tuple[str, str], ...]:
-    """Return terms with their meanings as a picture lists them. Raises KeyError for one that the glossary has not."""
+    """Return terms with their meanings as a picture lists them.
+
+    Raises KeyError for a term that the glossary does not have.
+    """
     return tuple(
         # As they are: k, k-means, nD-Laplace, zCDP.
         (name[:1].upper() + name[1:] if name[1:2].islower() else name, GLOSSARY[name].meaning)
@@ -127,7 +130,7 @@ def search(text: str) -> tuple[Term, ...]:
 
 
 def _has(text: str, word: str) -> bool:
-    """Return whether a text has a word, also in British spelling: neighbour, centre, randomised."""
+    """Return True if a text has a word, also in British spelling: neighbour, centre, randomised."""
     return word in text or word.replace("our", "or").replace("tre", "ter").replace("ise", "ize") in text
 
 
@@ -161,7 +164,7 @@ _SAFE = " !$()*+,-./:;=?@[]_~'{}|"
 
 @cache
 def drawing(name: str) -> str:
-    """Return a term's drawing as SVG. Raises KeyError for one that has none."""
+    """Return a term's drawing as SVG. Raises KeyError for a term without one."""
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     marks = "".join(DRAWINGS[name].format_map(_DRAWN["parts"]).splitlines())
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{style(marks)}</style>{marks}</svg>'
@@ -170,5 +173,5 @@ def drawing(name: str) -> str:
 # Every page includes all drawings when it opens.
 @cache
 def address(name: str) -> str:
-    """Return a term's drawing as an address that an image can have."""
+    """Return a term's drawing as the URL of an image."""
     return f"data:image/svg+xml,{quote(drawing(name).replace(chr(34), chr(39)), safe=_SAFE)}"

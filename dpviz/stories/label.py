@@ -81,7 +81,7 @@ def _leaks() -> tuple[tuple[str, tuple[tuple[str, str], ...], float], ...]:
 
 
 def measured_leak(name: str, params: object) -> float | None:
-    """Return the ε that the committed audit measures at least of a mode that claims 1 there; None without violation."""
+    """Return the committed audit's lower bound on ε for a mode that claims ε = 1; None if no violation was found."""
     leaks = [
         measured
         for method, settings, measured in _leaks()
@@ -146,7 +146,7 @@ def guarantee_in_a_sentence(
 
 
 def factor_words(epsilon: float) -> str:
-    """Write e^ε as a limit: "1.11 times", "2.8 times", "490 million times"; "" if it is beyond words."""
+    """Write e^ε as a limit: "1.11 times", "2.8 times", "490 million times"; "" if it is too large for words."""
     factor = math.exp(min(epsilon, 700.0))
     if factor > LARGEST_FACTOR:
         return ""

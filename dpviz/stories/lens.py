@@ -1,4 +1,4 @@
-"""A lens on one person: where a release lands in a world with her and in one without, and an attacker's conclusion.
+"""A lens on one person: where a release lands with and without this person, and an attacker's conclusion.
 
 The lens enlarges the place of a release without its noise until the step from one world to the other has a fixed
 length. Both worlds keep what earlier steps released. Everything in the lens is exact, so only the curator of a

@@ -73,7 +73,7 @@ def scene(
     exact: Points | None = None,
     exact_name: str = "Without privacy",
 ) -> Scene:
-    """Return the runs one after another, with all of them faint behind. Curator only.
+    """Return the runs one after another, with all of them faintly behind. Curator only.
 
     `unit` (n, d) are records, `inputs` (g, d) public inputs and `exact` (e, d) the result without privacy, box units.
     Raises ValueError for no runs.

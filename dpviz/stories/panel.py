@@ -15,7 +15,7 @@ from dpviz.core.limits import number as number
 
 # Times in 100. Smaller chances appear as "under" this value.
 LEAST_ODDS = 0.001
-# Times in 100. A limit above it is written as "over 99", and hardly limits anything.
+# Times in 100. A limit above this value is written as "over 99", because it hardly limits anything.
 WHOLE_LIMIT = 99.0
 WEAK = ": almost no protection"
 _ATTACKER = re.compile(r"an attacker (?:is )?(.+?) times in 100(?: \(coin flip: 50\))?", re.IGNORECASE)
@@ -109,7 +109,7 @@ def counted(n: int, word: str) -> str:
 
 
 def spoken(said: str) -> str:
-    """Shorten the sentence of `attacker` for a screen reader, which repeats it with every value."""
+    """Shorten the sentence of `attacker` for a screen reader, which reads it out again with every value."""
     return _ATTACKER.sub(r"attacker \1 in 100", said).removesuffix(".")
 
 
@@ -151,7 +151,7 @@ def places_words(places: FloatArray) -> str:
 
 
 def stacked(*parts: str) -> str:
-    """Write cards under each other as one element: each further element costs the slider milliseconds."""
+    """Write cards below each other as one element, because each additional element costs the slider milliseconds."""
     return f'<div class="dpviz-side">{"".join(parts)}</div>'
 
 

@@ -114,7 +114,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     unit: Points
     # Public facts about the data.
     words: Words
-    # The non-private run for comparison, of each method's own kind. Curator only.
+    # The non-private run for comparison, which each method defines. Curator only.
     reference: Any = None
     # (n,) true classes, if the data set has them. Curator only.
     classes: Labels | None = None
@@ -205,7 +205,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def teaching(self) -> bool:
-        """True if the noise came from a seed, so that anyone who has it can make it again."""
+        """True if the noise came from a seed, so that anyone who has the seed can reproduce it."""
         return TEACHING in self.result.guarantee.caveats
 
     # Words about the run.
@@ -480,14 +480,12 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
         """
         ending = Path(path).suffix.removeprefix(".").lower()
         if ending not in FORMATS:
-            raise ValueError(
-                f"path was {str(path)!r}, but its ending must be one of {', '.join(FORMATS)}. Try run.svg."
-            )
+            raise ValueError(f"path must end in one of {', '.join(FORMATS)}, got {str(path)!r}. Try run.svg.")
         whole = self.picture(view)
         scene, notes = whole if curator else whole.public(), (promise(self.guarantee),)
         step = scene.start_frame if frame is None else frame
         if not 0 <= step < len(scene.frames):
-            raise ValueError(f"frame was {frame}, but the picture has steps from 0 to {len(scene.frames) - 1}.")
+            raise ValueError(f"frame must be a step of the picture, from 0 to {len(scene.frames) - 1}, got {frame}.")
         if ending in (PDF, PNG):
             Path(path).write_bytes(converted(svg([scene], frame=step, notes=notes), ending))
             return

@@ -205,7 +205,7 @@ def _turned(view: View, words: Words) -> Projection:
     matrix[features, 0] = np.cos(yaw), np.sin(yaw), 0.0
     matrix[features, 1] = -np.sin(yaw) * np.sin(pitch), np.cos(yaw) * np.sin(pitch), np.cos(pitch)
     offset = 0.5 - 0.5 * matrix.sum(axis=0)
-    # A cube's half diagonal and some room: the same for all angles, so that turning does not change the scale.
+    # Half the diagonal of a cube, plus some room. The same for all angles, so that turning does not change the scale.
     view_range = (0.5 - SOLID_REACH, 0.5 + SOLID_REACH)
     ways = []
     # An arrow shows the direction in which a feature grows. A dot shows that it points at the reader.

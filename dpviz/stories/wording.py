@@ -17,7 +17,7 @@ MOST_CHARACTERS, MOST_WORDS = 68, 16
 HIDDEN_LIMIT, ROOM_LIMIT = 60.0, 75.0
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 KILOMETER = 1000.0  # m
-# Characters that a line has room for.
+# Number of characters that fit on a line.
 LONGEST_UNIT = 6
 
 

@@ -75,7 +75,7 @@ _HASH = re.compile(r"[0-9a-f]{64}|")
 
 
 class ReleaseLedgerError(ValueError):
-    """Invalid ledger in a file; the message gives the value, the allowed values, and the way out."""
+    """Invalid ledger in a file; the message gives the value and the allowed values, and suggests a solution."""
 
 
 @immutable_value

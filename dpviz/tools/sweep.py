@@ -126,7 +126,9 @@ def expand_grid(grid: Entry, seeds: Seeds = 1) -> tuple[Trial, ...]:
     records_by_name: dict[str, object] = {}
     for source, _, _ in parts:
         if records_by_name.setdefault(source.name, source.records) != source.records:
-            raise ValueError(f"Two data sets of the grid had the name {source.name!r:.40}. Rename one of them.")
+            raise ValueError(
+                f"Names of data sets must be unique in a grid, got {source.name!r:.40} twice. Rename one of them."
+            )
     trials: list[Trial] = []
     for (source, k, targets), entry in itertools.product(parts, _entries("methods", grid)):
         for method, fields, budget, epsilon in _method_parts(entry, epsilons, k):
@@ -336,9 +338,9 @@ def run_sweep(
 ) -> list[Row]:
     """Make the runs that the folder `resume` does not have yet, and return the rows of all `trials` in order.
 
-    Every batch is written to the folder when it is finished. Whatever stops the sweep, the same call continues with the
-    missing runs. `jobs` is the number of processes; None leaves that to `joblib.parallel_config`, whose default is this
-    process. Raises ValueError for a folder that cannot take the rows, and what joblib raises if a worker dies.
+    Every batch is written to the folder when it is finished. If anything stops the sweep, the same call continues with
+    the missing runs. `jobs` is the number of processes; None leaves that to `joblib.parallel_config`, whose default is
+    this process. Raises ValueError for a folder that cannot take the rows, and what joblib raises if a worker dies.
     """
     file = None if resume is None else Path(resume) / ROWS
     rows = {} if file is None else _read_rows(file)
@@ -362,7 +364,7 @@ def run_sweep(
             n_done += len(made)
             progress(n_done, len(trials))
     finally:
-        # joblib warns about an early end.
+        # joblib warns if it is stopped early.
         with warnings.catch_warnings(action="ignore"):
             finished.close()
     return [rows[trial.key] for trial in trials]
@@ -440,6 +442,6 @@ class Bar:
             seconds = round((now - start) * (total - done) / (done - before))
             remaining = f", {seconds // 60}:{seconds % 60:02d} left"
         start_of_line, end = "\r" if self._live else "", "\n" if not self._live or done >= total else ""
-        # Spaces cover the longest text before.
+        # Spaces cover the longest earlier text.
         self._stream.write(f"{start_of_line}[{bar}] {done}/{total} {self._what}{remaining:14}{end}")
         self._stream.flush()

@@ -73,7 +73,7 @@ LAST_COLUMNS: Mapping[str, str] = _WRITTEN["sweep_last"]
 
 @immutable_value
 class GivenRecords:
-    """Records from outside the gallery; two sets of records are the same if all their bits are."""
+    """Records from outside the gallery; two sets of records are the same if all their bits are the same."""
 
     digest: str
     dataset: Dataset = field(compare=False, repr=False)
@@ -113,7 +113,7 @@ class TrialSource:
 
 @immutable_value
 class TrialTargets:
-    """Public targets; two sets of targets from a file are the same if all their bits are."""
+    """Public targets; two sets of targets from a file are the same if all their bits are the same."""
 
     # Number of targets that are spread evenly over the box.
     number: int = 0
@@ -240,7 +240,7 @@ def measured_trial(trial: Trial) -> tuple[Row, Centers | None]:
     try:
         data = prepared(source)
         if targets is None:
-            # Compute the floor before the clock starts.
+            # Compute the floor before the time measurement starts.
             floor_inertia(source, trial.n_clusters)
         algorithm, params = ALGORITHMS[trial.method], trial.params(data.box)
         rng = np.random.default_rng(trial.noise_key)
@@ -290,7 +290,7 @@ def prepared(source: TrialSource) -> Dataset:
 
 @functools.lru_cache(maxsize=64)
 def floor_inertia(source: TrialSource, n_clusters: int) -> float:
-    """Return the least inertia of FLOOR_STARTS runs of KMeans++, its seed following from the data alone."""
+    """Return the smallest inertia of FLOOR_STARTS runs of KMeans++, whose seed follows from the data alone."""
     return nonprivate_floor(source, n_clusters)[0]
 
 

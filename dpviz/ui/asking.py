@@ -31,7 +31,7 @@ from dpviz.ui.data.picker import Source
 from dpviz.ui.server import worker
 from dpviz.ui.server.served import served
 
-# Further attempts at a job during which the process died.
+# Additional attempts at a job during which the process died.
 TRIES = 2
 # Seconds after which such a job may run again, because the reason for the process's death may be gone.
 FORGIVEN = 60.0
@@ -236,7 +236,7 @@ class Background:
             context = get_context("spawn")
             receiver, sender = context.Pipe(duplex=False)
             if os.name == "posix":
-                # Lose a report rather than wait for it.
+                # Drop the report rather than wait.
                 os.set_blocking(sender.fileno(), False)
             with self._reporting:
                 self._moves = sender
@@ -317,7 +317,7 @@ def wait(
 
 
 def after_picture(key: str) -> None:
-    """Run the fragment again after each change of the picture; nothing is waited for, and nothing shown."""
+    """Run the fragment again after each change of the picture; wait for nothing, and show nothing."""
     wait(done=1, all=1, what="", follow="picture", key=key)
 
 
@@ -335,7 +335,7 @@ TALLY = (
 
 
 class _Asking:
-    """Pending work of one fragment of one session, which dies with the session."""
+    """Pending work of one fragment of one session, which ends with the session."""
 
     # True once the fragment's place has been visible.
     is_seen = False
@@ -439,7 +439,7 @@ def known(source: Source, jobs: Sequence[Job], key: str, *, until: float) -> Ans
     for the next answers.
     """
     while True:
-        # Read at every look, so that Streamlit can end a run that a reader's click has overtaken.
+        # Read every time, so that Streamlit can end a run that a reader's click has made obsolete.
         answers = background().ask(source, jobs, _of_session(key).own)
         if source.uploaded:
             count(source, _runs(source, jobs, answers))

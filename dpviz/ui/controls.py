@@ -311,6 +311,6 @@ def stage_slider(
 
 def slider_values(knob: Knob) -> tuple[float, ...]:
     """Return all values that `log_slider` offers for this knob."""
-    # A link's own value joins the round ones for the session, so that the link's value is kept to the digit.
+    # A value from a link joins the round values for the session, so that it keeps all of its digits.
     linked = st.session_state.setdefault(f"given:{knob.name}", float(state.value(knob)))
     return tuple(sorted({*friendly(knob.low, knob.high), linked}))

@@ -38,7 +38,7 @@ AUDIENCE = Knob(
     choices=(("curator", "Curator"), ("public", "Everyone")),
 )
 LENS = Knob("lens", "bool", False, "Look at one person", "Where the release lands with her and without her.")
-# The seeds of the first picture were chosen for visibly wide zones; any other pair is as good.
+# The seeds of the first picture were chosen for visibly wide zones. Any other pair would work as well.
 START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED)
 NOISE_SEED = Knob("noise_seed", "int", 112, "Noise seed", "Known noise protects no one.", 0, MOST_SEED)
 SECRET = Knob(
@@ -288,7 +288,7 @@ def dress(*styles: str) -> None:
 
 @contextmanager
 def words_page(title: str, lead: str) -> Iterator[None]:
-    """Draw a page's title and lead, the block inside, and then the messages that came up; terms in `lead` open."""
+    """Draw a page's title and lead, the block inside, and then any messages; terms in `lead` open their meanings."""
     ahead.withdraw()
     # Keep nothing of the page before.
     keep(None)

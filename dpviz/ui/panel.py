@@ -30,7 +30,7 @@ COIN = "Before the release, or with a coin: 50 in 100. The attacker may know eve
 
 
 def sentence(finding: Sentence, *, public: bool) -> None:
-    """Show the live sentence in the reading of the audience; abbreviations in it open their long forms."""
+    """Show the live sentence in the audience's version; abbreviations in it open their long forms."""
     text = finding.public if public else finding.curator
     short = ((words, term if _SHORT.search(words) else "") for words, term in noticed(text))
     html = _with_terms(short)
@@ -44,7 +44,7 @@ def side(*parts: str) -> None:
 
 
 def guarantee(label: Label, name: str = "", notices: Sequence[str] = ()) -> str:
-    """Write the label of a guarantee: the protected people, the claims in print and in proof, and their effects.
+    """Write the label of a guarantee: the protected people, the published and the proved claims, and their effects.
 
     `name` names the method if the page has several labels. `notices` are about this very run. `details` has the rest.
     """
@@ -117,7 +117,7 @@ def marked(text: str) -> str:
 
 
 def explained(text: str) -> str:
-    """Write a text without marks such that the first mention of each term opens its meaning."""
+    """Write an unmarked text in which the first mention of each term opens its meaning."""
     return escape(text) if hiding.hides("terms") else _explained(text)
 
 
@@ -180,7 +180,7 @@ def safe_table(table: pd.DataFrame | Sequence[Mapping[str, object]], *, hide_ind
 
 
 def harmless(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with every text in it, and every name, such that no spreadsheet computes it."""
+    """Return the table with every text and every name changed so that no spreadsheet computes it."""
 
     def word(name: object) -> object:
         return defused(name) if isinstance(name, str) and not _SPREADSHEET_NUMBER.fullmatch(name) else name

@@ -31,7 +31,7 @@ def fill(knob: Knob, name: str, contents: Mapping[str, Callable[[], None]]) -> N
 
 @state.fragment
 def draw_tab(name: str) -> None:
-    """Draw all reading matter about the picture of this page, again when the picture changes."""
+    """Draw all reading material about the picture of this page, again when the picture changes."""
     after_picture("wait-read")
     screen, page = latest(), CATALOGUE[name].reading
     if page is None:

@@ -41,7 +41,7 @@ from dpviz.ui.server.served import served
 
 KEY = "dpviz-ledger"
 _KEPT = served("release_ledger", styles=("address",))
-# Files of each people's releases by their settings, oldest first.
+# Files of the releases about each group of people, by their settings, oldest first.
 _FILES = "dpviz:released-files"
 _step_names = state.session_value("dpviz:release-step-names", dict[Hashable, str])
 _files = state.session_value(_FILES, dict[Hashable, dict[Hashable, ReleaseFiles]])
@@ -102,7 +102,7 @@ class _Session:
         return entry.id in self.origins and self.origins[entry.id].people == source.people
 
     def split(self, source: Source) -> tuple[ReleaseLedger, ReleaseLedger]:
-        """Return the releases that count for these people, and the releases the reader said are about other people."""
+        """Return the releases that count for these people, and those that the reader has assigned to other people."""
         answers = self.answers.get(source.people, {})
         counted: list[ReleaseEntry] = []
         others: list[ReleaseEntry] = []
@@ -302,7 +302,7 @@ def describe_status(source: Source, run: AnyRun) -> str:
 def draw_release_step(source: Source, request: RunRequest, run: AnyRun) -> None:
     """Draw the step that releases the run's settings of own records, and the files of the method's release.
 
-    Only one button makes a release, after its box is ticked; looking never does.
+    Only one button makes a release, after its box is checked. Looking never does.
     """
     ledger, files = get_ledger(source), _files().get(source.people, {})
     # The last release of these people with these settings, or else with this method.
@@ -383,7 +383,7 @@ def _confirm(source: Source, request: RunRequest, run: AnyRun, ledger: ReleaseLe
 
 
 def _release(source: Source, request: RunRequest) -> None:
-    """Release, enter it into the ledger, and keep its files while the session lives: those of the last few settings."""
+    """Release, enter the release into the ledger, and keep the files of the last few settings for the session."""
     session, origin, before = _session(), _Origin.of(source), get_ledger(source)
     made, settings = _files().setdefault(source.people, {}), _settings(source, request)
 
@@ -408,7 +408,7 @@ def _take_kept() -> None:
         return
     session, entries = _session(), dict[str, ReleaseEntry]()
     session.heard = True
-    # One release that cannot be read hides no other one.
+    # A release that cannot be read does not hide any other.
     for each in kept["releases"] if isinstance(kept["releases"], list) else [kept["releases"]]:
         try:
             entries |= {entry.id: entry for entry in read_release_ledger([each]).entries}

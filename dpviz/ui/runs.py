@@ -195,7 +195,7 @@ def run_method(request: RunRequest, source: Source, noise: Noise, *, place: int 
     start = ("reference", source.key, *group, *kind.reference_key(params, result))
     words = words_of(source)
     reference = _recall(source, start, lambda: kind.find_reference(dataset.points, words, result, params))
-    # A release has its caveats since it was drawn.
+    # A release keeps the caveats from when it was drawn.
     guaranteed = (
         result if made is not None else replace(result, guarantee=honest(result.guarantee, dataset, secret=secret))
     )
@@ -293,8 +293,8 @@ def release_own(
     made = _own_releases()
     drawn = request.algorithm.fit(data.points, data.box, request.params, rng=SecretGenerator())
     result: Result[Release, Step] = replace(drawn, guarantee=honest(drawn.guarantee, data, secret=True))
-    # A click ends this run at its next look into the session. What is entered nowhere must not be kept, so that nothing
-    # looks into the session from the entry on.
+    # A click ends this run when it next accesses the session. A release that is not entered must not be kept, so
+    # nothing accesses the session after the entry.
     enter(result)
     made.pop(key, None)
     made[key] = result
@@ -349,7 +349,7 @@ def _recall(source: Source, key: tuple[Hashable, ...], make: Callable[[], Any]) 
 
 
 def _key(work: _Work) -> str:
-    # One text, because the cache takes a tuple apart, which costs more than a look-up should.
+    # A single text, because the cache takes a tuple apart, which costs more than a lookup should.
     return repr(work.key)
 
 

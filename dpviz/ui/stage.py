@@ -59,7 +59,7 @@ def draw_stage(
     is the data from which the slider is drawn, or None if it is hidden. `audience` and `count` are the choices below
     the picture. `ahead` describes how pictures come ahead of the page. `mark` is a sentence about this very picture.
     With `sweeps`, ε moves once by itself on a browser's first visit. `home` has the parts that only the home page has:
-    a question over all, and the ways to begin.
+    a question above everything else, and the ways to begin.
     """
     options: list[dict[str, object]] = []
     scenes: list[bytes] = []

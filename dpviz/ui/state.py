@@ -103,7 +103,7 @@ class PageState:
     # Messages for the reader: those to show, and those that the page shows.
     problems: list[str] = field(default_factory=list)
     problems_shown: list[str] = field(default_factory=list)
-    # True if the page ended for lack of data. A waiting line may still run fragments of the page before.
+    # True if the page ended for lack of data. The queue may still run fragments of the previous page.
     is_blank: bool = False
 
 
@@ -289,8 +289,8 @@ def _keep(problem: str) -> None:
 
 
 def plain(text: str) -> str:
-    """Escape text from a link or a file for Markdown: no links, no pictures, no formulas."""
-    # Bare addresses become links even when escaped; an invisible joiner inside them does not.
+    """Escape text from a link or a file for Markdown, so that it contains no links, pictures or formulas."""
+    # Bare URLs become links even when escaped. With an invisible joiner inside, they do not.
     for sign in ADDRESS_SIGNS:
         text = text.replace(sign, f"{sign[0]}{JOINER}{sign[1:]}")
     # Inside a word, an underscore is not markup; a backslash would be part of a widget's name for screen readers.

@@ -1,4 +1,4 @@
-"""The browser's tabs: losses at a reload, and parts that a second tab does not share.
+"""The browser's tabs: what is lost at a reload, and what a second tab does not share.
 
 A session belongs to one opening of a page: Streamlit begins a new one when a tab is reloaded, and for every tab. Only
 the browser knows how a page was opened. It reports this if a link waits for its file.

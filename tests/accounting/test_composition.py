@@ -365,7 +365,7 @@ def test_no_noise_and_no_events():
     silent = [LaplaceEvent("no noise", 1.0, 0.0)]
     assert delta_of(silent, 3.0, ADD) == 1.0
     assert epsilon_of(silent, 0.1, ADD) == math.inf
-    with pytest.raises(ValueError, match="add noise"):
+    with pytest.raises(ValueError, match="add more noise"):
         privacy_loss_distribution(silent, ADD)
     assert delta_of([], 0.0, ADD) == 0.0
     assert epsilon_of([], 1e-5, ADD) == 0.0

@@ -230,12 +230,12 @@ def test_a_part_takes_named_columns_and_folds_of_its_rows(tmp_path):
     with dpviz.budget(epsilon=1.0) as budget, budget.part(str(files[0]), region="north") as rows:
         run(files[0])
         for other in (files[1], POINTS):
-            with pytest.raises(BudgetError, match="does not have"):
+            with pytest.raises(BudgetError, match="not in the part"):
                 run(other)
     with (
         dpviz.budget(epsilon=1.0) as empty,
         empty.part(None, region="north"),
-        pytest.raises(BudgetError, match="not have"),
+        pytest.raises(BudgetError, match="not in the part"),
     ):
         run(POINTS)
 
@@ -254,7 +254,7 @@ def test_a_replaced_record_may_leave_its_part_so_that_its_own_guarantee_is_too_l
     with dpviz.budget(epsilon=20.0, neighbors="replace") as budget:
         with budget.part(points, region="north"):
             for own in (DPLloyd(epsilon=1.0, bounds=BOX, adjacency="replace"), NDLaplace(epsilon=1.0, bounds=BOX)):
-                with pytest.raises(BudgetError, match="may leave this part for another"):
+                with pytest.raises(BudgetError, match="may also move to a different part"):
                     own.fit(points)
             DPLloyd(epsilon=1.0, bounds=BOX).fit(points)
         assert budget.epsilon_spent == 2.0
@@ -311,8 +311,8 @@ def test_values_are_compared_as_python_s_own(value):
         (FRAME, {}, "one column, got 0"),
         (FRAME, {"region": "north", "year": 2020}, "one column, got 2"),
         (FRAME, {"country": "x"}, "no column 'country'; there are x, y, region, year"),
-        (FRAME, {"x": 0.5}, "x was 0.5, but a part's value must be text or a whole number"),
-        (FRAME, {"region": None}, "region was None"),
+        (FRAME, {"x": 0.5}, "must be text or a whole number.*got 0.5 for x"),
+        (FRAME, {"region": None}, "got None for region"),
         (FRAME, {"region": pd.Timestamp(0)}, "must be text or a whole number"),
     ],
 )
@@ -328,7 +328,7 @@ def test_a_part_needs_an_open_budget_has_no_parts_and_splits_no_frame_of_others(
     with dpviz.budget(epsilon=1.0) as budget:
         with budget.part(FRAME, region="north") as rows, pytest.raises(ValueError, match="region = north is open"):
             budget.part(rows, year=2020).__enter__()
-        with pytest.raises(ValueError, match="a DataFrame with this column, but only a pandas frame"):
+        with pytest.raises(ValueError, match=r"Only a pandas data frame .* a DataFrame with this column"):
             budget.part(polars.DataFrame({"x": [0.5], "region": ["north"]}), region="north").__enter__()
 
 
@@ -340,7 +340,7 @@ def test_a_release_from_elsewhere_is_counted_as_what_is_stated_of_it():
                 budget.spend("Histogram of ages", epsilon=0.1, delta=1e-6)
             with pytest.raises(BudgetError, match=r"epsilon = 1\.1, but the budget is 1"):
                 budget.spend("Histogram of ages", epsilon=0.6)
-            with pytest.raises(BudgetError, match="about changing a record"):
+            with pytest.raises(BudgetError, match="about replacing a record"):
                 budget.spend("Survey", epsilon=0.1, neighbors="replace")
         outer.spend("Mean", rho=0.01, delta=1e-6)
         assert outer.epsilon_spent == math.fsum([0.5, zcdp_epsilon(0.01, 1e-6)])

@@ -297,10 +297,10 @@ def test_a_released_tree_answers_as_scikit_learns_does():
 
 
 def test_labels_must_be_one_for_each_row():
-    with pytest.raises(ValueError, match="one each"):
+    with pytest.raises(ValueError, match="one entry for each"):
         tree_release(PointsRelease(np.zeros((3, 2))), [0, 1], rng=np.random.default_rng(0))
     points, _, release = trained(2, seed=0)
-    with pytest.raises(ValueError, match="one each"):
+    with pytest.raises(ValueError, match="one entry for each"):
         label_only_scores(release, points, BOX, labels=[1], rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="columns"):
         boundary_distances(release, points, Box.cube(0, 1, 3), rng=np.random.default_rng(0))

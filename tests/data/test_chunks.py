@@ -119,11 +119,11 @@ def test_what_chunks_cannot_do_is_said(points):
         fitted("convergent_kmeans", chunks, mode="published")
     with pytest.raises(ValueError, match=r"method must be 'nna' .*'nas' .*not kept"):
         fitted("nna", chunks, method="nas")
-    with pytest.raises(ValueError, match="need 'dpmog_hard'"):
+    with pytest.raises(ValueError, match="must be 'dpmog_hard'"):
         methods.morse.fit(chunks, BOX, methods.morse.Params(base="dpcube"), rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="points"):
         baselines.lloyd.fit(chunks, BOX, baselines.lloyd.Params(), rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match="points had 3 columns, but the box has 2"):
+    with pytest.raises(ValueError, match="points must have 2 columns like the box, got 3"):
         baselines.dplloyd.fit(chunks, Box.cube(0, 1, 2), baselines.dplloyd.Params(), rng=np.random.default_rng(0))
 
 
@@ -139,7 +139,7 @@ def test_bad_sources_are_named(points, file, tmp_path):
         list(ParquetChunks(tmp_path / "odd.parquet", ["b"]).blocks())
     grown = Uneven(points[:10], [5])
     grown.n = 9
-    with pytest.raises(ValueError, match="10 records were read, but there were 9"):
+    with pytest.raises(ValueError, match="got 10 after 9"):
         list(grown.blocks())
 
 

@@ -38,15 +38,15 @@ def test_defaults_and_sizes_also_without_records():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"points": POINTS + 0.5}, "1 of 2 records lay outside the box"),
+        ({"points": POINTS + 0.5}, "1 of 2 are outside"),
         ({"points": np.full((2, 2), np.nan)}, "NaN or infinity"),
-        ({"points": np.zeros((2, 3))}, "3 columns, but the box has 2"),
+        ({"points": np.zeros((2, 3))}, "must have 2 columns like the box, got 3"),
         ({"labels": np.array([0])}, r"labels must have shape \(2,\), got \(1,\)"),
         ({"labels": np.array([0.0, 1.0])}, "must be integers"),
         ({"labels": np.array([-1, 0])}, "down to -1"),
-        ({"feature_names": ("a",)}, "feature_names had 1 entries, but there are 2"),
-        ({"units": ("m",)}, "units had 1 entries, but there are 2"),
-        ({"image": Image(1, 1, np.zeros((1, 1, 3)))}, "1 x 1 pixels, but there are 2 records"),
+        ({"feature_names": ("a",)}, "feature_names must have one entry for each of the 2 features, got 1"),
+        ({"units": ("m",)}, "units must have one entry for each of the 2 features, got 1"),
+        ({"image": Image(1, 1, np.zeros((1, 1, 3)))}, "each of the 2 records, got 1 x 1 pixels"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(changes, message):
@@ -59,5 +59,5 @@ def test_image_checks_and_freezes_its_colors():
     image = Image(2, 1, np.full((2, 1, 3), 255))
     assert image.colors.dtype == np.uint8
     assert not image.colors.flags.writeable
-    with pytest.raises(ValueError, match=r"colors had shape \(1, 2, 3\)"):
+    with pytest.raises(ValueError, match=r"colors must .* got shape \(1, 2, 3\)"):
         Image(2, 1, np.zeros((1, 2, 3)))

@@ -104,10 +104,10 @@ def test_reading_stops_at_the_limit():
 def test_renamed_binary_files_are_named(kind, data):
     content = data.draw(st.from_regex(kind.pattern.encode(), fullmatch=True)) + b"\x00\x01\x02" * 50
     title, way_out = re.escape(kind.title), re.escape(kind.way_out)
-    with pytest.raises(TableError, match=f"The file was {title}, but here it must be text"):
+    with pytest.raises(TableError, match=f"The file is {title}, but here it must be text"):
         decode(io.BytesIO(gzip.compress(content)))
     if not kind.parser:
-        with pytest.raises(TableError, match=f"The file was {title}, but a table must be CSV.*{way_out}"):
+        with pytest.raises(TableError, match=f"The file is {title}, but a table must be CSV.*{way_out}"):
             read_table(io.BytesIO(content))
 
 
@@ -118,7 +118,7 @@ def test_renamed_binary_files_are_named(kind, data):
         (b" \n\r\n\t ", "empty"),
         (b"\xef\xbb\xbf", "empty"),
         (b"a,b\n1,\x002\n", "NUL bytes"),
-        (b"\xff\xfea\x00,", "UTF-16 but was damaged"),
+        (b"\xff\xfea\x00,", "UTF-16 but is damaged"),
         (bytes(range(1, 256)) * 4, "control characters"),
     ],
 )

@@ -51,7 +51,7 @@ def test_the_known_groups_are_those_of_the_classes(name):
 
 def test_the_known_groups_follow_the_knob_that_makes_them():
     assert known_groups("blobs", n_clusters=8, overlap=0.1) == 8
-    with pytest.raises(KnobError, match="none"):
+    with pytest.raises(KnobError, match="no parameters"):
         known_groups("iris", n_clusters=8)
 
 
@@ -105,9 +105,9 @@ def test_subsample_is_without_replacement():
     [
         ({"name": "nope"}, "data set must be one of blobs, moons.*got 'nope'"),
         ({"name": ["blobs"]}, "must be one of"),
-        ({"name": "iris", "n": 151}, "n was 151, but iris has from 0 to 150 records. Pass n=None"),
-        ({"name": "blobs", "n": -1}, "n was -1, but blobs has from 0 to 1000000"),
-        ({"name": "blobs", "n": 10**400}, "but blobs has from 0 to 1000000"),
+        ({"name": "iris", "n": 151}, "n must be from 0 to 150 for iris, got 151. Pass n=None"),
+        ({"name": "blobs", "n": -1}, "n must be from 0 to 1000000 for blobs, got -1"),
+        ({"name": "blobs", "n": 10**400}, "n must be from 0 to 1000000 for blobs"),
         ({"name": "blobs", "n": 2.0}, "n must be a whole number, got 2.0"),
         ({"name": "blobs", "n": True}, "n must be a whole number, got True"),
         ({"name": "blobs", "seed": -1}, "seed must be .*got -1"),

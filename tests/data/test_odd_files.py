@@ -184,7 +184,7 @@ def test_an_odd_file_is_refused_by_its_name_with_a_way_out(kind):
 def test_the_first_bytes_of_a_binary_format_are_recognized(kind):
     samples = BINARY[kind.title]
     for sample in samples if isinstance(samples, list) else [samples]:
-        with pytest.raises(TableError, match=f"The file was {re.escape(kind.title)}, but"):
+        with pytest.raises(TableError, match=f"The file is {re.escape(kind.title)}, but"):
             read_table(io.BytesIO(sample + bytes(300)))
 
 

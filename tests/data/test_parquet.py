@@ -118,14 +118,14 @@ def test_100_000_records_of_50_features():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (two_columns_of_one_name(), "have one name"),
+        (two_columns_of_one_name(), "have the same name"),
         (b"PAR1", "cut off or unusual"),
         (b"PAR1" + bytes(100) + b"PAR1", "cut off or unusual"),
         (written({"a": []}), "no records|neither|numbers or texts"),
         (written({"a": pa.array([], pa.float64())}), "no records"),
-        (written({"a": [[1], [2]]}), "No column held numbers or texts"),
-        (written({f"x{i}": [1] for i in range(201)}), "201 columns, but at most 200"),
-        (written({"a": np.zeros(200_001)}), "more than 200000 rows"),
+        (written({"a": [[1], [2]]}), "must have numbers or text"),
+        (written({f"x{i}": [1] for i in range(201)}), "at most 200 columns, but this one has 201"),
+        (written({"a": np.zeros(200_001)}), "at most 200000 rows"),
         (written({f"x{i}": np.zeros(100_001) for i in range(101)}), "at most 10000000 cells"),
     ],
 )

@@ -101,13 +101,13 @@ def test_headers_and_notes_are_short_unique_and_printable():
         ("a,b\n,\n", "a header but no records"),
         ("sep=;\n", "begin with a header line"),
         ("sep=x\na\n", "separator that the file declares .*got 'x'"),
-        ("a,b\n1,2\n1,2,3\n", "Row 3 of the file had more cells than the header, which has 2"),
-        ("a,b\n1,2\n1,2,3,4,5\n", "Row 3 of the file had more cells than the header, which has 2"),
+        ("a,b\n1,2\n1,2,3\n", "Row 3 of the file has more cells than the header, which has 2"),
+        ("a,b\n1,2\n1,2,3,4,5\n", "Row 3 of the file has more cells than the header, which has 2"),
         ('a,b\n1,"2\n', "a quote .* that never closes"),
-        (",".join(["x"] * (MAX_COLUMNS + 1)) + "\n", "had 201 columns, but at most 200"),
-        ("a\n" + "1\n" * (MAX_ROWS + 1), "more than 200000 rows"),
+        (",".join(["x"] * (MAX_COLUMNS + 1)) + "\n", "at most 200 columns, but this one has 201"),
+        ("a\n" + "1\n" * (MAX_ROWS + 1), "at most 200000 rows"),
         (",".join(["x"] * 100) + "\n" + "1\n" * 150_000, "at most 10000000 cells"),
-        ("x," * parsing.SNIFFED, "had 500001 columns"),  # a header that does not end
+        ("x," * parsing.SNIFFED, "has 500001"),  # a header that does not end
     ],
 )
 def test_errors_say_the_way_out(text, message):

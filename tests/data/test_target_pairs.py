@@ -48,7 +48,7 @@ def test_targets_fill_the_box(spread, d):
     assert np.array_equal(made, spread_targets(box, 500, spread, rng=np.random.default_rng(0)))
     with pytest.raises(ValueError, match="spread"):
         spread_targets(box, 500, "nothing", rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match="n was 0"):
+    with pytest.raises(ValueError, match="got 0"):
         spread_targets(box, 0, spread, rng=np.random.default_rng(0))
 
 
@@ -159,9 +159,12 @@ def test_one_record_decides_the_best_choice(k):
 def test_bad_arguments_are_named():
     for make, words in (
         (lambda: load_pair("nothing"), "one of first_aid"),
-        (lambda: pairs.synthetic(4, rng=rng()), "synthetic set was 4"),
-        (lambda: pairs.worst_case(7), "k was 7"),
-        (lambda: pairs.SourceTarget("", [[0.0]], [[0.0]], Box.cube(0, 1, 1), Ball([0.0, 0.0], 1.0)), "ball had 2"),
+        (lambda: pairs.synthetic(4, rng=rng()), "synthetic set must be 1, 2 or 3, got 4"),
+        (lambda: pairs.worst_case(7), "k must be from 1 to 6 .* got 7"),
+        (
+            lambda: pairs.SourceTarget("", [[0.0]], [[0.0]], Box.cube(0, 1, 1), Ball([0.0, 0.0], 1.0)),
+            "ball must have 1 axes like the box, got 2",
+        ),
     ):
         with pytest.raises(ValueError, match=words):
             make()

@@ -247,7 +247,7 @@ def test_without_noise_a_method_is_k_means_on_the_projected_records():
 
 @pytest.mark.parametrize(("n_features", "seed"), [(0, 0), (D, 0), (2.0, 0), (True, 0), (2, -1), (2, 10**7), (2, None)])
 def test_what_is_no_projection_is_told_why(n_features, seed):
-    with pytest.raises(TableError, match="it must be a whole number"):
+    with pytest.raises(TableError, match="must be a whole number"):
         made(records(3)).projected(n_features, seed=seed)
 
 

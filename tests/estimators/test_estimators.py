@@ -196,7 +196,7 @@ def test_an_error_quotes_no_record():
     given = {
         "Reshape": np.full(9, secret),
         "Complex data": np.full((9, 2), secret + 0j),
-        "not numbers": [[secret, "Alice"]] * 9,
+        "must be numbers": [[secret, "Alice"]] * 9,
         "NaN": np.array([[secret, np.nan]] * 9),
     }
     made = of("dplloyd").fit(X)
@@ -205,7 +205,7 @@ def test_an_error_quotes_no_record():
             with pytest.raises(ValueError, match=words) as error:
                 call(records)
             assert not re.search("4.29|Alice", str(error.value)), words
-    with pytest.raises(ValueError, match="not numbers") as error:
+    with pytest.raises(ValueError, match="must be numbers") as error:
         of("dplloyd").fit(pd.DataFrame({"who": ["Alice"] * 9, "x": [secret] * 9}))
     assert "Alice" not in str(error.value)
 

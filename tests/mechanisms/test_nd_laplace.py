@@ -179,7 +179,7 @@ def test_sizes_and_seeds(n):
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, 1e-320])
 def test_impossible_epsilons_are_refused(epsilon):
-    with pytest.raises(ValueError, match=r"epsilon (must be|was)"):
+    with pytest.raises(ValueError, match="epsilon must be"):
         nd_laplace(np.zeros((5, 2)), epsilon=epsilon, rng=np.random.default_rng(0))
 
 

@@ -253,7 +253,7 @@ def test_a_file_without_a_method_is_explained(tmp_path, monkeypatch, name, sourc
     [
         ("return 3", "got a int"),
         ("points[0] = 0.0", r"line 2: ValueError: .*read-only"),
-        ("return Result(CentersRelease([[0.5]]), (), (), None)", "centers had 1 columns"),
+        ("return Result(CentersRelease([[0.5]]), (), (), None)", "centers must have 2 columns like the box, got 1"),
         ("return Result(CentersRelease([[0.5, float('nan')]]), (), (), None)", "NaN"),
         ("return 1 / 0", "line 2: ZeroDivisionError"),
     ],

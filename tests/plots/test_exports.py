@@ -184,7 +184,7 @@ def test_pairs_stand_beside_each_other():
     ],
 )
 def test_a_stop_that_does_not_exist_is_refused(call):
-    with pytest.raises(ValueError, match="frame was"):
+    with pytest.raises(ValueError, match="frame must be"):
         call(scene(layer()))
 
 

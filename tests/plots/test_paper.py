@@ -49,7 +49,7 @@ def test_a_figure_becomes_three_kinds_of_files(scene, tmp_path):
         assert (tmp_path / f"figure.{ending}").read_bytes().startswith(magic)
     wide = int.from_bytes((tmp_path / "figure.png").read_bytes()[16:20], "big")
     assert wide == pytest.approx(3.3 * DPI, abs=1)
-    with pytest.raises(ValueError, match="must be svg, pdf or png"):
+    with pytest.raises(ValueError, match="must end in svg, pdf or png"):
         figure.save(tmp_path / "figure.tiff")
-    with pytest.raises(ValueError, match="frame was 99"):
+    with pytest.raises(ValueError, match="got 99"):
         Figure(scene, "3.3in", frame=99)

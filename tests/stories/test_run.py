@@ -95,8 +95,8 @@ def test_bounds_from_the_records_take_the_proof_away():
 @pytest.mark.parametrize(
     ("method", "data", "options", "message"),
     [
-        ("dplloyd", POINTS, {}, "bounds were not given"),
-        ("dplloyd", pd.DataFrame(POINTS), {}, "bounds were not given"),
+        ("dplloyd", POINTS, {}, "bounds are required"),
+        ("dplloyd", pd.DataFrame(POINTS), {}, "bounds are required"),
         ("dplloyd", load("blobs", n=50, seed=0), {"bounds": BOX}, "has its own"),
         ("dplloyd", POINTS[:, 0], {"bounds": BOX}, "two dimensions, got 1"),
         ("kmeans", POINTS, {"bounds": BOX}, r"method must be one of .*dpm.*got 'kmeans'"),
@@ -283,7 +283,9 @@ def test_a_frame_of_steps_holds_the_arrays_of_the_trace():
 @pytest.mark.parametrize(("path", "options"), [("a.tiff", {}), ("a", {}), ("a.svg", {"frame": 10**6})])
 def test_another_ending_or_step_is_refused_and_nothing_is_written(tmp_path, path, options):
     run = dpviz.run("dplloyd", POINTS, bounds=BOX, seed=3)
-    with pytest.raises(ValueError, match=r"must be one of svg, pdf, png, html, csv, json|steps from 0 to"):
+    with pytest.raises(
+        ValueError, match=r"must end in one of svg, pdf, png, html, csv, json|step of the picture, from 0 to"
+    ):
         run.save(tmp_path / path, **options)
     assert not list(tmp_path.iterdir())
 

@@ -132,7 +132,7 @@ def one_start(records: SetRecords, seed: int, strategies: tuple[str, ...], epsil
         start = trace[0].previous_centers
         by_strategy[strategy] = strategy_run(trace, records.unit)
     if start is None:
-        raise ValueError(f"strategies was {strategies}, but at least one of {STRATEGIES} is needed.")
+        raise ValueError(f"strategies must have at least one of {STRATEGIES}, got {strategies}.")
     reference = lloyd(records.unit, start, max_iterations=MOST)
     if not reference.converged:
         raise RuntimeError(f"Lloyd's algorithm was still moving after {MOST} iterations on {records.paper.name}.")
@@ -146,7 +146,9 @@ def strategy_run(trace: Sequence[Step], unit: Points) -> StrategyRun:
     """
     last = trace[-1]
     if last.outcome != "converged":
-        raise RuntimeError(f"A run ended as {last.outcome!r} after {len(trace)} iterations, but it must converge.")
+        raise RuntimeError(
+            f"A run must converge, but this one ended as {last.outcome!r} after {len(trace)} iterations."
+        )
     moved = [(step.controller != step.zone_mean).any(axis=1) for step in trace]
     return StrategyRun(
         rounds=len(trace),

@@ -15,11 +15,13 @@ def iteration_ratio(iterations: ArrayLike, lloyd_iterations: ArrayLike) -> float
     ours, lloyds = np.asarray(iterations, dtype=np.float64), np.asarray(lloyd_iterations, dtype=np.float64)
     if ours.ndim != 1 or ours.shape != lloyds.shape or not ours.size:
         raise ValueError(
-            f"The iterations had shapes {ours.shape} and {lloyds.shape}, but both must be (R,) with R >= 1: pass one "
-            "entry for each run."
+            "The iterations must both have shape (R,) with R at least 1, one entry for each run, got "
+            f"{ours.shape} and {lloyds.shape}."
         )
     if not lloyds.mean() > 0:
-        raise ValueError("Lloyd's iterations were 0 on average, but a run computes its means at least once.")
+        raise ValueError(
+            "Lloyd's mean number of iterations must be above 0, because every run computes its means at least once."
+        )
     return float(ours.mean() / lloyds.mean())
 
 
@@ -35,11 +37,11 @@ def convergence_degree(centers: ArrayLike, lloyd_centers: ArrayLike, *, toleranc
     ours, lloyds = np.asarray(centers, dtype=np.float64), np.asarray(lloyd_centers, dtype=np.float64)
     if ours.ndim != 3 or ours.shape != lloyds.shape or not ours.size:
         raise ValueError(
-            f"The centers had shapes {ours.shape} and {lloyds.shape}, but both must be (R, k, d): pass the centers of "
-            "each run, np.stack makes one array of them."
+            f"The centers must both have shape (R, k, d), got {ours.shape} and {lloyds.shape}. Stack "
+            "the centers of all runs with np.stack."
         )
     if not tolerance >= 0:
-        raise ValueError(f"tolerance was {tolerance}, but it must be >= 0. Use 0.01 for the paper's 1 %.")
+        raise ValueError(f"tolerance must be at least 0, got {tolerance}. Use 0.01 for the paper's 1 %.")
     return float((np.abs(ours - lloyds) <= tolerance * np.abs(lloyds)).all(axis=(1, 2)).mean())
 
 
@@ -50,7 +52,7 @@ def cost_gap(cost: float, lloyd_cost: float) -> float:
     If Lloyd's cost is 0, the gap is 0 for a cost of 0 and infinite otherwise. Raises ValueError for a negative cost.
     """
     if not (cost >= 0 and lloyd_cost >= 0):
-        raise ValueError(f"The costs were {cost} and {lloyd_cost}, but a sum of squared distances is >= 0.")
+        raise ValueError(f"A cost is a sum of squared distances and must be at least 0, got {cost} and {lloyd_cost}.")
     if lloyd_cost == 0:
         return 0.0 if cost == 0 else math.inf
     return abs(float(cost) / float(lloyd_cost) - 1.0)

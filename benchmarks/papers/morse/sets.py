@@ -70,7 +70,7 @@ def read_labeled(paper: MorseSet, folder: str | Path) -> LabeledRecords:
     """
     data = read_file(find_file(paper.name, paper.file, folder), label=LABEL)
     if data.labels is None:
-        raise AssertionError("a table was read with labels and has none")
+        raise AssertionError("A table read with labels must have labels.")
     low, high = data.points.min(axis=0), data.points.max(axis=0)
     signed = np.clip(2.0 * (data.points - low) / (high - low) - 1.0, -1.0, 1.0)
     box = Box.cube(-1.0, 1.0, signed.shape[1])

@@ -55,7 +55,7 @@ THESIS_SETS = (
 def thesis_set(number: int, *, seed: int = SEED) -> Dataset:
     """Draw synthetic set 1, 2 or 3 in its public box [-12.4, 12.4]^d. Raises ValueError for a different number."""
     if number not in DIMENSIONS:
-        raise ValueError(f"number was {number}, but the thesis has the sets {', '.join(map(str, DIMENSIONS))}.")
+        raise ValueError(f"number must be a set of the thesis ({', '.join(map(str, DIMENSIONS))}), got {number}.")
     d = DIMENSIONS[number]
     points, labels = make_blobs(RECORDS, d, centers=CENTERS, cluster_std=DEVIATION, random_state=seed)
     box = Box.cube(-HALF, HALF, d)

@@ -42,7 +42,7 @@ def superconductivity(folder: str | Path, source: str, target: str, *, rng: np.r
     """
     path = Path(folder) / "superconductivity_sample.csv.gz"
     if not path.is_file():
-        raise ValueError(f"{path.name} was not in the folder. Pass the folder of the data sets with --data.")
+        raise ValueError(f"{path.name} is not in the folder. Pass the folder of the data sets with --data.")
     features, temperature = _materials(path, path.stat().st_mtime_ns)
     part = np.searchsorted(np.quantile(temperature, [0.25, 0.5, 0.75]), temperature, side="right")
     both = [features[part == QUARTILES.index(name)] for name in (source, target)]
@@ -80,7 +80,7 @@ def _materials(path: Path, changed: int) -> tuple[FloatArray, FloatArray]:
 def _arrays(folder: str | Path, name: str, keys: tuple[str, ...]) -> dict[str, FloatArray]:
     path = Path(folder) / name
     if not path.is_file():
-        raise ValueError(f"{name} was not in the folder. Pass the folder of the data sets with --data.")
+        raise ValueError(f"{name} is not in the folder. Pass the folder of the data sets with --data.")
     return dict(zip(keys, _unpacked(path, path.stat().st_mtime_ns, keys), strict=True))
 
 
@@ -93,5 +93,5 @@ def _unpacked(path: Path, changed: int, keys: tuple[str, ...]) -> tuple[FloatArr
     with np.load(path, allow_pickle=False) as archive:
         missing = [key for key in keys if key not in archive]
         if missing:
-            raise ValueError(f"{name} had no {', '.join(missing)}. Take the file of the data sets' list.")
+            raise ValueError(f"{name} has no {', '.join(missing)}. Use the file from the list of data sets.")
         return tuple(frozen(archive[key]) for key in keys)

@@ -28,7 +28,7 @@ from dpviz.stories.view import View, Words, project
 # Number of places in the box that are equally likely to an attacker without knowledge.
 N_PRIOR = 2048
 PICK = "attacked-record"
-# Box widths: a guess at most this far off counts as finding the record.
+# Box widths. A guess that is off by at most this much counts as finding the record.
 NEAR = 0.1
 EXACT_STOPS = (
     Frame("1: what the attacker has", "All records except one, and therefore the centers without it."),
@@ -84,7 +84,7 @@ class Guesses(Confidential):
 
 
 def attack_exact(points: Points, box: Box, question: AttackQuestion) -> ExactKnowledge:
-    """Compute the record from Lloyd's exact centers and counts: with it disclosed, without it the attacker's own."""
+    """Compute the record from Lloyd's exact centers and counts, which are disclosed with it and known without it."""
     params, record = question.params, question.record
     unit = unit_records(points, box)
     others = np.delete(unit, record, axis=0)
@@ -128,7 +128,7 @@ def guess_noisy(release: ZonesRelease, epsilon: float, others: Points) -> FloatA
     counts, mean = release.noisy_counts_by_iteration, release.zone_means
     is_exact = (counts >= max(1.0, EMPTY_SCALES * count_scale))[..., None] & (mean > 0.0) & (mean < 1.0)
     sums = np.where(is_exact, (mean - BOX_MIDDLE) * np.maximum(counts, 1.0)[..., None], np.nan)
-    # A start of records is not released, so everything that follows from it is left out.
+    # A start made from records is not released, so everything that follows from it is left out.
     first = 0 if release.start is not None else 1
     noisy = PartitionSums(partitions_of(release), counts[first:], sums[first:], count_scale, sum_scale)
     known_counts, known_sums = known_of(noisy.partitions, others)
@@ -291,7 +291,7 @@ def digits_of(guess: FloatArray, record: FloatArray, words: Words) -> list[dict[
 
 
 def picked_row(mark: int, n: int, record: int) -> int | None:
-    """Return the row of the record whose mark was clicked, None for one that is not drawn."""
+    """Return the row of the record whose mark was clicked, None for a record that is not drawn."""
     rows = _drawn_rows(n, record)
     return int(rows[mark]) if 0 <= mark < len(rows) else None
 

@@ -202,7 +202,7 @@ def _exact_moves(steps: tuple[LloydStep, ...], stage: Stage) -> Layer:
     return stage.arrows("exact move", SECRET, from_mean, previous, mean, size=1.5, dash=True)
 
 
-# EUGkM: exact counts of cells, noisy counts, then k-means on the cells, which sees no record any more.
+# EUGkM: exact counts of cells, noisy counts, then k-means on the cells, which no longer sees any record.
 
 # Number of k-means stops of the scrubber. The release does not include the number of steps.
 N_STOPS = 5

@@ -20,7 +20,7 @@ from dpviz.stories.view import Projection
 
 # Cells on a side for the density of a zone.
 HEAT_CELLS = 20
-# Numbers of draws that are shown if a density cannot be.
+# Numbers of draws that are shown if a density cannot be drawn.
 MOST_DRAWS, MOST_DRAWS_A_ZONE, FEWEST_DRAWS = 3_000, 40, 4
 # In box units. A center this close to a wall was clipped and has left its ray.
 CORNER = 1e-9
@@ -80,7 +80,7 @@ def zone_layers(
     if plane.d == 2 and np.isfinite(epsilon):
         value = _density(means, epsilon, plane)
         draws = stage.layer("density of the draw", Kind.HEAT, law, frames, {**zone, "value": value})
-    # A density in d dimensions has no picture in the plane, but its draws have.
+    # A density in d dimensions cannot be drawn in the plane, but draws from it can.
     else:
         places = spread_in_zone(mean, controller, means.lam.ravel(), epsilon, n_draws, rng=rng).reshape(shape)
         draws = stage.marks("possible draw", law, frames, places, size=2.5, isolate=False)
@@ -175,7 +175,7 @@ def error_layers(of_sums: FloatArray, of_counts: FloatArray, path: FloatArray, s
     """Draw the root mean square error of centers `path` (T, k, d): for the public, only around the last centers.
 
     `of_sums` and `of_counts` (T, k) are the scales of the noise over the noisy counts. To first order, the counts'
-    noise moves a center along the line from the middle. The counts before the last ones are not part of the release.
+    noise moves a center along the line from the middle. Counts from earlier iterations are not part of the release.
     """
     clock, plane = stage.clock, stage.projection
     away = np.linalg.norm(plane(path) - plane(np.full(plane.d, BOX_MIDDLE)), axis=2)
@@ -199,7 +199,7 @@ def grid_layers(release: GridRelease, nonprivate_counts: Counts, stage: Stage) -
     after = dict.fromkeys(range(clock.frame(0, "noisy"), clock.n_frames), 0)
 
     def cells(name: str, ink: Ink, rows: dict[int, int], counts: FloatArray) -> Layer:
-        # By the square root of the counts, nothing below zero: noise then looks alike everywhere.
+        # Proportional to the square root of the counts, and 0 for counts below zero. Noise then looks alike everywhere.
         shade = np.rint(255.0 * np.sqrt(np.clip(counts / highest, 0.0, 1.0))).astype(np.uint8)
         arrays = {"rect": np.array([[[0.0, 0.0, 1.0, 1.0]]]), "value": shade[None, None]}
         return stage.layer(name, Kind.GRID, ink, rows, arrays, isolate=False)

@@ -77,7 +77,7 @@ BATCH = 10
 ATTACKS = {"noisy": 50, "published": 20}
 # Largest number of features in the table of digits.
 MOST_FEATURES = 8
-# Attacked releases that no proved mode makes. The limit next to the slider is on the same screen.
+# The attacked releases are not from a proved mode. The limit next to the slider is on the same screen.
 NO_LIMIT = {
     "exact": "No limit holds for this attack: exact centers and counts have no noise.",
     "published": "No limit holds for this attack: nothing is proved about what the paper publishes.",
@@ -106,7 +106,7 @@ def own_knobs(method: str) -> tuple[tuple[str, Knob], ...]:
 
 
 class ConvergentKMeansPage(MethodPage):
-    """The page of convergent k-means: both of its modes, side by side too, and every baseline of its family."""
+    """The page of convergent k-means: its two modes, alone or side by side, and every baseline of its family."""
 
     tab = TAB
     controls = (
@@ -183,7 +183,7 @@ class ConvergentKMeansPage(MethodPage):
         return self._convergent(Params(mode="repaired", epsilon=epsilon, **self.values))
 
     def published(self, step: float, counts: float) -> RunRequest:
-        """Return it as the paper prints it, with one budget for each step and one for the final counts."""
+        """Return the published mode, with one budget for each step and one for the final counts."""
         params = Params(
             mode="published",
             orientation=self.orientation,
@@ -198,7 +198,7 @@ class ConvergentKMeansPage(MethodPage):
         return RunRequest(METHOD, METHOD.run, params, name, adapt=self.adapt)
 
     def stepwise(self, step: float) -> RunRequest:
-        """Return it as the paper prints it, with the final counts' budget of now."""
+        """Return the published mode, with the current budget for the final counts."""
         return self.published(step, self.counts)
 
     def request(self, epsilon: float) -> RunRequest:
@@ -210,7 +210,7 @@ class ConvergentKMeansPage(MethodPage):
         baseline = BASELINES[self.mode]
         values = {name: value for name, value in self.values.items() if name in baseline.parameters} | self.own_values
         if self.mode == "lloyd":
-            # No epsilon pays for seeds.
+            # No epsilon pays for private seeds.
             values["start"] = "packing" if values["start"] == "private" else values["start"]
         else:
             values["epsilon"] = epsilon

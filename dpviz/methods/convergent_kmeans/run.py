@@ -151,7 +151,7 @@ class FamilyRun(CentersRun[I_co, IS_co]):
 
     @property
     def start(self) -> Centers:
-        """The first centers, box units; the curator's if they are not released."""
+        """The first centers, box units. Curator only if they are not released."""
         return self.steps[0].previous_centers if self.release.start is None else self.release.start
 
     @property
@@ -277,7 +277,8 @@ class ConvergentKMeansRun(FamilyRun[ZonesRelease, Step]):
     def own_facts(self) -> tuple[Fact, ...]:
         """Return the number of iterations, and the reason why they ended."""
         future = self.params.orientation == "future"
-        # Public in repaired mode, so it follows from the release; a future round is two Lloyd steps.
+        # Public in repaired mode, because it follows from the release. A round with "future" orientation is two Lloyd
+        # steps.
         rounds = len(self.release.zone_radii) * (2 if future else 1)
         # In repaired mode, the reason never depends on the records.
         why_stopped = {

@@ -53,7 +53,7 @@ class Cells(ReadOnly):
 
     @property
     def applied(self) -> BoolArray:
-        """Which subsets were cut in two, (m,)."""
+        """True (m,) for subsets that were cut in two."""
         return self.tried & ~self.refused
 
     def drawn(self, plane: Plane) -> FloatArray:

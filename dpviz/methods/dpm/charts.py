@@ -36,7 +36,7 @@ ROOM = 0.5
 
 
 def tree_chart(release: dpm.TreeRelease, subsets: Subsets, chosen: int) -> Scene:
-    """Return the tree, a row a level; a click on a node reports it. All of it is released."""
+    """Return the tree, one row per level; a click on a node reports it. All of it is released."""
     tree, cells = subsets.tree, subsets.cells
     at = places(tree.children, tree.levels)
     inner = tree.children[:, 0] >= 0
@@ -108,7 +108,7 @@ def places(children: IntArray, levels: IntArray) -> FloatArray:
 def strips(split: SplitTrace, cells: Cells, words: Words, axis: int) -> tuple[tuple[str, Scene], ...]:
     """Return charts of a tried cut along a feature.
 
-    Scores and chances are exact, and so are the ends of their axes: nothing of these charts is public.
+    Scores and chances are exact, and so are the ends of their axes: no part of these charts is public.
     """
     x = _places_axis(cells, words, split.node, axis)
     places_here = split.positions[axis]

@@ -38,7 +38,7 @@ BEND = 0.33
 LEAST_SHARE = 0.02
 # Smallest height that is drawn, box widths.
 LOWEST = 0.0015
-# Number of ribbons in one frame, the first levels' first.
+# Number of ribbons in one frame. Ribbons of the first levels come first.
 MOST_RIBBONS = 32
 # Number of draws of the choice's noise around the ribbons.
 N_DRAWS = 20
@@ -53,7 +53,7 @@ SMOOTH = 3
 
 
 def clock_of(cells: Cells) -> Clock:
-    """Return the frames: the start, three a level, the release. The number of levels is released."""
+    """Return the frames: the start, three per level, the release. The number of levels is released."""
     return Clock(cells.n_levels, PHASES)
 
 
@@ -269,7 +269,7 @@ class _Edge(Confidential):
 
 
 def _chance_layers(levels: Sequence[LevelStep], plane: Plane, stage: Stage) -> list[Layer]:
-    """Draw ribbons of the chance of a cut on the edges of boxes: those cut in a level, and at the end all of them.
+    """Draw ribbons of the chance of a cut on the edges of boxes: the boxes cut on each level, at the end all of them.
 
     Around the last ribbons, lines show N_DRAWS draws of the noise that the choice adds to its scores, from public
     seeds. The draws are from its distribution, and none is this run's own.

@@ -172,7 +172,7 @@ class DPMPage(MethodPage):
         with left:
             look_into(live(tree_chart(run.release, run.subsets, run.node), key="tree", height=TREE_HEIGHT), "tree")
         with right:
-            # Names that stay when ε moves: a list answers by name, and a missing name is not an answer.
+            # Names that stay the same when ε moves. A list returns a name, and a missing name would not be an answer.
             node = controls.picked(NODE, ["All records", *(f"Subset {i}" for i in range(1, len(run.cells.axes)))])
             names = ("The feature that was cut", *run.words.feature_names)
             feature = controls.picked(ALONG, names) if run.words.box.d > 1 else 0
@@ -202,7 +202,7 @@ class DPMPage(MethodPage):
 
     @state.fragment
     def cuts(self, n_runs: int) -> None:
-        """Draw the cuts of `n_runs` other runs, their numbers of clusters, and the shown cuts that come again."""
+        """Draw the cuts of `n_runs` other runs, their numbers of clusters, and the shown cuts that recur."""
         run = self.run()
         if run is None:
             return
@@ -219,7 +219,7 @@ class DPMPage(MethodPage):
             st.caption("The first results are on their way.")
 
     def draw_cuts(self, run: DPMRun, cuts: ManyCuts) -> None:
-        """Draw the cuts of many runs over the picture's features, and how often each cut of `run` occurs again."""
+        """Draw the cuts of many runs over the picture's features, and how often each cut of `run` recurs."""
         left, right = st.columns([3, 2], gap="medium")
         with left:
             live(charts.heat_chart(run.cells, run.words, cuts, self.view), key="heat", height=HEAT_HEIGHT)

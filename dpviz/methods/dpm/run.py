@@ -30,9 +30,9 @@ from dpviz.stories.spending import SpendingRow
 from dpviz.stories.view import Plane, View
 from dpviz.stories.wording import Doubt, in_words, percent, things
 
-# Largest ratio of the clusters' spread to the spread of one cluster for everyone that counts as tighter. Our choice.
+# The clusters count as tighter if their spread is at most this share of the spread of a single cluster. Our choice.
 TIGHT = 0.8
-# Share of all records above which a side that noise may refuse is as large as a cluster. Our choice.
+# A side that noise may refuse counts as large as a cluster if it has more than this share of all records. Our choice.
 COARSE = 0.1
 TYPICAL_DELTA = 1e-5
 TERMS = (
@@ -213,7 +213,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     @property
     def is_too_noisy(self) -> bool:
-        """True if noise alone kept a subset whole that has most records of two known classes. Curator only.
+        """True if noise alone kept DPM from cutting a subset with most records of two known classes. Curator only.
 
         Its gap is deeper than chance explains, but was not clear in the noise, or its noisy count was too small for
         any cut.
@@ -601,7 +601,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         return Outcome(self.final, self.cost_ratio, center_facts.COST)
 
     def why_stopped(self) -> str:
-        """Count why subsets were not cut, the commonest first."""
+        """Count the reasons why subsets were not cut, the most common first."""
         why = Counter(self.subsets.stop_reason(int(node)) for node in np.flatnonzero(self.release.tree.centers >= 0))
         return ", ".join(f"{reason} ({times})" for reason, times in why.most_common())
 

@@ -54,7 +54,7 @@ def draw_again(
     public = Ensemble(box.to_unit(np.clip(origins + ratio[..., None] * moves, low, high)), borders=False)
     if not teaching:
         return None, public
-    # Of two rounds the last one is drawn again, around the same first averages.
+    # If there are two rounds, the last one is drawn again, around the same first averages.
     sigmas = last.sigmas[:, None] * last.axis_units / np.maximum(last.noisy_counts, 1.0)[:, None]
     landed = box.to_unit(np.clip(last.nonprivate_noiseless + sigmas * noise, low, high))
     cuts = Cuts.drawn(levels, n) if box.d == 2 else None

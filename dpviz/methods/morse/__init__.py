@@ -54,7 +54,7 @@ METHOD = Method(
         params={"epsilon": 5.0, "n_iterations": 2},
     ),
     entries=(
-        # Few passes leave each more budget: as on its own page.
+        # With few passes, each has a larger budget. The method's own page does the same.
         Entry(
             fields=(("n_iterations", 2),),
             link=(("base", "dpmog_hard"), ("n_components", "22"), ("n_iterations", "2")),

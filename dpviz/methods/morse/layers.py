@@ -124,7 +124,8 @@ def ground_layers(colored: ColoredLandscape, stage: Stage) -> list[Layer]:
 def _border_layers(colored: ColoredLandscape, basins: Basins, rows: Rows) -> list[Layer]:
     """Draw borders between clusters: of the cut that is shown first, and of all basins for the other cuts.
 
-    Borders of basins that are joined by the same merge are one layer. Where many meet, their ends would be seen.
+    Borders of basins that are joined by the same merge are one layer. Otherwise the ends of the borders would be
+    visible where many meet.
     """
     n_frames, at_rest = len(rows), colored.start_frame
     together: dict[bytes, list[FloatArray]] = {}

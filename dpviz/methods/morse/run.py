@@ -475,7 +475,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     def profiled(self) -> tuple[Centers, Counts | None]:
         """The weighted mean (k, d) of each cluster's components, data units, and the sum of their counts.
 
-        A cluster without components has the place of its peak.
+        A cluster without components is placed at its peak.
         """
         clusters, release = self.tree.cut(self.n_clusters), self.release
         own = clusters[self.tree.landscape.component_minima]

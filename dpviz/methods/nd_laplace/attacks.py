@@ -103,7 +103,9 @@ def posterior_of(run: NDLaplaceRun) -> Posterior:
     """Return the Bayes adversary's posterior of the chosen record; raises ValueError for more than two features."""
     d = run.words.box.d
     if d not in CELLS:
-        raise ValueError(f"The posterior needs a grid over all features, but there are {d}: it is drawn for 1 and 2.")
+        raise ValueError(
+            f"The posterior is computed on a grid over all features, so there can be at most 2 features, got {d}."
+        )
     box, params = noise_box(run.words.box, run.params), run.params
     prior = attacks.uniform_prior(box, CELLS[d])
     cells = cells_of(run.words.box, params) if params.domain == "remap" else None
@@ -181,7 +183,7 @@ def posterior_facts(run: NDLaplaceRun, posterior: Posterior) -> tuple[Fact, ...]
     )
 
 
-# Two places told apart.
+# Distinguishing two places.
 
 
 def roc_chart(run: NDLaplaceRun, *, seed: int) -> tuple[Scene, tuple[Fact, ...]]:
@@ -352,7 +354,7 @@ def apart_words(run: NDLaplaceRun) -> str:
     return f"Two places {run.measure.words(apart)} apart: ε = {epsilon}.{doubled}"
 
 
-# The same record again and again: each release costs ε again, and the guesses close in.
+# The same record is released again and again. Each release costs another ε, and the guesses get closer.
 
 
 def again(run: NDLaplaceRun, n_releases: int, *, seed: int) -> FloatArray:

@@ -1,7 +1,7 @@
 """Clusters of moved points next to clusters of the original points: flips, similarity, and many runs.
 
 The tasks are for the background process. Released points come to them as bytes of the rows that are used: a secret
-release cannot be made again from a seed.
+release cannot be repeated from a seed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from dpviz.stories.panel import Fact, cluster_names, number, odds
 from dpviz.stories.view import View
 
 # Records that are clustered, spread evenly over the rows: Affinity Propagation keeps n x n matrices (4 s and 200 MB at
-# 2,000), and every job should be done within a second. Ours.
+# 2,000), and every job should be done within a second. Our choice.
 MOST_CLUSTERED = {"kmeans": 2000, "affinity": 500, "dbscan": 2000}
 # Records of each of many runs.
 IN_MANY = 300
@@ -67,7 +67,7 @@ class ClustersCompared(Confidential):
 
     @property
     def flipped(self) -> BoolArray:
-        """Which records (m,) are in another cluster than on clean data."""
+        """True (m,) for records whose cluster differs from their cluster on clean data."""
         return np.asarray(self.nonprivate_matched != self.nonprivate_labels)
 
 

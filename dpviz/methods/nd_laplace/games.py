@@ -36,7 +36,7 @@ PICK = "guess"
 MOST_LOCATIONS, MOST_MEMBERSHIPS = 200, 1000
 LOSS: attacks.Loss = "distance"
 NAMES = ("A", "B")
-# In sides of the map. A point beyond is drawn on the nearest rim.
+# In sides of the map. A point outside is drawn on the nearest rim.
 RIM = (-0.1, 1.1)
 
 

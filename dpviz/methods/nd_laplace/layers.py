@@ -26,7 +26,7 @@ MOST_THREADS = 1_000
 N_FULL = 20
 # Opacity of both.
 THREAD, FULL_THREAD = 0.12, 0.6
-# Share of the picture: a longer thread is fainter, so that many threads never hide the map.
+# Share of the picture. A longer thread is fainter, so that many threads never hide the map.
 SHORT = 0.15
 # Smallest share of its opacity that a thread keeps.
 FAINTEST = 0.25
@@ -248,7 +248,7 @@ def _crowd(unit: Points, before: Points, released: Points, stage: Stage) -> list
         arrays: dict[str, AnyArray] = {"xy": placed(all_places[rows], plane, rows)[None], "group": none}
         return _layer(stage, name, Kind.POINTS, ink, frames, arrays, size=size, total=n, glides="index", **style)
 
-    # The moves of an even sample of the records, a faint thread each.
+    # The moves of an even sample of the records, each drawn as a faint thread.
     some = threaded(n)
     tails = placed(unit[some], plane, some)
     heads = [plane.pinned(placed(each[some], plane, some)) for each in (before, released)]

@@ -51,7 +51,7 @@ PAIRED = 300
 LONGEST = 4.0
 # Widths of the map. Greater distances make no difference.
 MOST_MAPS = 10.0
-# Shares of the map's width: moves of this length leave only so much of the map. Our choice.
+# Shares of the map's width, which separate the sentences about the length of a move. Our choice.
 GONE, OUTLINE, DISTRICTS, STREETS = 1.0, 0.3, 0.1, 0.03
 # Widths of the map: the lower end of a strip's axis, whose upper end is MOST_MAPS. Our choice.
 LEAST_MAPS = 0.005

@@ -46,14 +46,15 @@ SPOKE = 0.18
 THREAD = 0.5
 # Number of averages above which each thread is fainter.
 MANY = 50
-# Share of the picture: a longer thread is fainter, so that many threads never hide the map.
+# Share of the picture. A longer thread is fainter, so that many threads never hide the map.
 SHORT = 0.1
 # Smallest share of its opacity that a thread keeps.
 FAINTEST = 0.3
 AVERAGE = "noisy average"
-# m. A resident farther from help than this is far from help; the tones of the ground change at equal shares of it.
+# In meters. A resident farther than this from any help counts as far. The tones of the ground change at equal shares of
+# this distance.
 REACH, TONES = 1_000.0, 5
-# Opacity of such a resident's way.
+# Opacity of the line from such a resident to help.
 DARK_WAY = 0.55
 # The reach in box widths on a map that shows a neighborhood.
 LEAST_REACH, MOST_REACH = 0.03, 0.4

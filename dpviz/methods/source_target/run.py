@@ -56,7 +56,8 @@ from dpviz.stories.wording import ROOM_LIMIT, in_words, length_words, things
 
 # Seed of the random starts and samples of selections for comparison.
 SELECT_SEED = 0
-# Share of the distance without privacy. A distance larger by this share is hardly larger. Our choice.
+# Share of the distance without privacy. A distance that is larger by at most this share counts as hardly larger. Our
+# choice.
 NEAR = 0.1
 # Share of the distance that helpers save. Losing as much is as bad as ignoring the helpers. Our choice.
 SAVED = 0.9

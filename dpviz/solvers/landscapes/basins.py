@@ -4,7 +4,7 @@ Byun, Choi & Lee, theorem E.2: a new point needs no retraining and no budget. Th
 the end of a point is certain as soon as it is inside an ellipsoid around a minimum, denser than the whole rim, with no
 other critical point inside.
 
-Over a square of the plane, a place takes the label of the four cells around it if their middles have one minimum;
+Over a square of the plane, a place takes the label of the four cells around it if their middles have the same minimum;
 every other place flows until four such cells surround it. That is a rule, not a proof: where four middles agree, a part
 of a different basin that is thinner than a cell can lie between them and is missed. Tests compare with the flow of
 every point. Labels of cells follow from the mixture alone, to the last bit, because no other point flows among them.
@@ -47,7 +47,7 @@ def assign_basins(mixture: Mixture, points: ArrayLike) -> Labels:
 
 
 def assign_components(mixture: Mixture, points: ArrayLike) -> Labels:
-    """Return the minimum (n,) that the mean of each point's likeliest component flows to: cheap, and not the flow."""
+    """Return the minimum (n,) that the mean of each point's likeliest component flows to: cheap, but not the flow."""
     rows = as_points(points, n_features=mixture.d)
     best = [mixture.log_terms(rows[i : i + ROWS]).argmax(axis=1) for i in range(0, len(rows), ROWS)]
     components = np.concatenate(best) if best else np.empty(0, dtype=np.intp)
@@ -117,7 +117,7 @@ def traps(mixture: Mixture) -> Traps:
         highest = mixture.log_density(rim.reshape(-1, mixture.d)).reshape(len(rest), -1).max(axis=1)
         low = highest < land.log_densities[rest] - RIM_DROP * squared
         radii[rest[low]], levels[rest[low]] = squared, highest[low]
-    # A rim is sampled in finitely many directions: stay clear of it by half the radius and a quarter of the drop.
+    # A rim is sampled in finitely many directions, so stay away from it by half the radius and a quarter of the drop.
     margin = np.where(radii > 0, (land.log_densities - np.where(radii > 0, levels, 0.0)) / 4, 0.0)
     values, vectors = algebra.eigen(bent)
     roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None]).transpose(0, 2, 1)
@@ -148,7 +148,7 @@ def lattice_basins(mixture: Mixture, n_cells: int) -> Labels:
     at = (2.0 * np.arange(n_cells) + 1.0) / n_cells - 1.0
     # Middles of the cells, row by row from low y.
     middles = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)
-    # From the densest on: the later ones climb to cells that have a label already.
+    # Start with the densest cell. Later cells climb to cells that already have a label.
     order = np.argsort(-mixture.log_density(middles), kind="stable")
     _flowed(mixture, middles[order], cells, own=order)
     return cells.reshape(n_cells, n_cells)

@@ -67,8 +67,8 @@ class Mixture:
         shares = np.array(weights, dtype=np.float64)
         if shares.shape != (n_components,) or n_components == 0:
             raise ValueError(
-                f"weights had shape {shares.shape} and means {n_components} rows, but there must be one weight for "
-                "each of K >= 1 components."
+                "There must be one weight for each of K >= 1 components, got weights of shape "
+                f"{shares.shape} and {n_components} rows of means."
             )
         if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1.0) <= WEIGHT_TOLERANCE):
             raise ValueError(
@@ -83,14 +83,14 @@ class Mixture:
             )
         mirrored = spreads.transpose(0, 2, 1)
         if np.abs(spreads - mirrored).max() > SYMMETRY_TOLERANCE * np.abs(spreads).max():
-            raise ValueError("A covariance was not symmetric. Use (C + C') / 2.")
+            raise ValueError("Every covariance must be symmetric. Use (C + C') / 2.")
         spreads = (spreads + mirrored) / 2
         lower = algebra.cholesky(spreads)
         if np.isnan(lower).any():
             least = algebra.eigen(spreads)[0][:, 0]
             k = int(np.argmin(least))
             raise ValueError(
-                f"The covariance of component {k} had an eigenvalue of {least[k]:g}, but all must be > 0. "
+                f"All eigenvalues of a covariance must be above 0, got {least[k]:g} for component {k}. "
                 "Raise its eigenvalues to a floor, for example with `repaired_covariances`."
             )
         whiteners = algebra.inverse_lower(lower)

@@ -38,7 +38,7 @@ RIDGE_POINTS = 25
 # Largest logit of a share. Shares start at 1 / (1 + e^10), because components of very different spread need the ends.
 # Our choice.
 RIDGE_REACH = 10.0
-# Refinements of each low. Our choice.
+# Number of times that each low is refined. Our choice.
 RIDGE_REFINEMENTS = 2
 # Points of a refinement. Our choice.
 RIDGE_FINER = 13
@@ -207,7 +207,7 @@ def quadratic_strings(mixture: Mixture) -> Strings:
         low = string[np.arange(len(pairs)), densities.argmin(axis=1)]
         lowest.append(low)
         here = mixture.at(low)
-        # Go a share of the mean shift.
+        # Move by a share of the mean shift.
         iterates.append(low + STRING_SHARE * solved(here.metric, here.gradient))
     return Strings(pairs, np.stack(lowest, axis=1), np.stack(iterates, axis=1))
 
@@ -228,7 +228,7 @@ def ridge_starts(mixture: Mixture, pairs: Labels) -> tuple[Points, Labels]:
     real = is_low[rows, places]
     rows, low = rows[real], logits[0, places[real] + 1]
     width = 2 * reach / (RIDGE_POINTS - 1)
-    # Far apart, the density turns within a thousandth of a share: refine the lows, twice.
+    # If components are far apart, the density turns within a thousandth of a share, so refine the lows twice.
     for _ in range(RIDGE_REFINEMENTS):
         finer = low[:, None] + np.linspace(-width, width, RIDGE_FINER)
         ridge, densities = _ridges(mixture, pairs[rows], finer)

@@ -104,7 +104,7 @@ def _know(axes: Axes, components: FloatArray, place: FloatArray, here: FloatArra
     # Otherwise the place is so far out that every density underflows.
     if top > -np.inf:
         for k in range(len(components)):
-            # `>=`, because far out NEGLIGIBLE is below the last digit of `top`.
+            # `>=` instead of `>`, because far out, NEGLIGIBLE is below the last digit of `top`.
             if terms[k, 0] >= top - NEGLIGIBLE:
                 share = math.exp(terms[k, 0] - top)
                 total += share
@@ -125,7 +125,7 @@ def _know(axes: Axes, components: FloatArray, place: FloatArray, here: FloatArra
         here[0, i] = slope * scale
         for m in range(count):
             terms[m, 2 + d + i] += slope * scale
-    # S as a sum of squares of deviations from the mean pull: never negative by cancellation.
+    # S as a sum of squared deviations from the mean pull, so that cancellation never makes it negative.
     for i in range(d):
         for j in range(i + 1):
             spread = 0.0
@@ -298,7 +298,7 @@ def _rational_step(axes: Axes, here: FloatArray, reach: float, move: FloatArray,
         for j in range(d):
             turned[i, j] = here[1 + d + i, j] - here[1 + i, j]
             squared += turned[i, j] * turned[i, j]
-    # Past this time the stiffest axes have long settled: larger numbers would only cost digits.
+    # By this time, the stiffest axes have long settled. Larger numbers would only lose digits.
     time = min(reach / speed, LONGEST_TIME / max(math.sqrt(squared), TINY))
     for i in range(d):
         for j in range(d):
@@ -369,7 +369,7 @@ def flow_down(
             for _ in range(most):
                 if labels[i] < 0:
                     labels[i] = _trapped(axes, place, log_density, traps)
-                # |s|_H of Newton's step is at least the unit step's length: most places are done with that.
+                # |s|_H of Newton's step is at least the unit step's length, which settles most places.
                 ended[i] = length < CLOSE and math.isfinite(log_density)
                 ended[i] = ended[i] and _length(axes, here, 1.0, here, space) < CLOSE
                 if labels[i] >= 0 or ended[i]:

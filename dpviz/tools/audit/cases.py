@@ -36,7 +36,7 @@ from dpviz.tools.audit.last_bits import NOISY_COUNT
 
 # Everything that has a catalog entry, and the noise itself.
 AUDITED: Mapping[str, AnyAlgorithm] = ChainMap({NOISY_COUNT.name: NOISY_COUNT}, cast(Any, ALGORITHMS))
-# Delta for modes that need one: large enough to show in many runs. Our choice.
+# Delta for modes that need one. It is large enough to show in many runs. Our choice.
 DELTA = 1e-3
 # Number of usual pairs in the cache. Our choice.
 CACHED_PAIRS = 256

@@ -72,7 +72,7 @@ PAIR = Knob(
     "Made up so that a broken promise is easiest to see, or the chosen data with one record removed or moved.",
     choices=(("made", "Worst case"), ("own", "This data")),
 )
-# The cases are for a budget of 1. This value multiplies all of their budget, whatever parts it is divided into.
+# The cases are for a budget of 1. This value multiplies their whole budget, no matter how it is divided.
 EPSILON = Knob("audit_epsilon", "float", 1.0, "Audited at ε", "The budget of each run.", 0.1, 10.0, log=True)
 RUNS = Knob(
     "audit_runs",
@@ -110,7 +110,7 @@ TAB_WORDS = (
     "The method runs on pairs of small data sets, or worlds, that differ in one record, in corners of this page's box. "
     "The easier their releases are to tell apart, the more privacy is lost: the audit shows a lower bound."
 )
-# Enough runs to show worlds that never look alike. The Audit page offers other numbers.
+# Enough runs to detect worlds that never look alike. The Audit page offers other numbers.
 TAB_RUNS, TAB_SEED = 500, 0
 MORE = "Other ε, neighbors, modes and runs →"
 

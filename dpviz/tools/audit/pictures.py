@@ -5,8 +5,7 @@ Statistics and events have names that a reader understands: "first zone center, 
 
 The stage has two numbers, two growing stacks of runs, and one sentence about their result. The counts leave out the
 runs that chose the statistic or its threshold, so the bound holds at any number of runs that is fixed in advance.
-During play, the numbers are for the runs so far. On the way, a promise is called broken only if all runs together
-break it.
+During play, the numbers are for the runs so far, but a promise is called broken only if all runs together break it.
 """
 
 import math
@@ -337,7 +336,7 @@ def stage_of(audited: Audited, who: str = IT, repaired: str = "") -> AuditStage:
     event = bound.events[0] if bound.events else None
     likely = event is None or event.first_is_likely
     columns, edge = _columns(audited)
-    # The numbers of runs of each world (m,) at which play stops: one by one, then ever more at once.
+    # Numbers of runs of each world (m,) at which play stops: first one run at a time, then more and more at once.
     stops = list(range(1, min(ONE_BY_ONE, bound.n_estimating) + 1))
     while stops[-1] < bound.n_estimating:
         stops.append(min(bound.n_estimating, stops[-1] + max(2, stops[-1] // GROWTH)))
@@ -589,7 +588,7 @@ def _points(line: FloatArray) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), float(y)) for x, y in line[keep])
 
 
-# -- Reading matter --
+# -- Reading material --
 
 
 MISREADINGS, PAPERS = read_texts(

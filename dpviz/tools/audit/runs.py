@@ -65,7 +65,7 @@ class Audited:
 
     @property
     def is_undecided(self) -> bool:
-        """True if this number of runs is too small to refute the limit, whatever they had shown."""
+        """True if this number of runs is too small to refute the limit, no matter what they showed."""
         return math.isfinite(self.limit.epsilon) and self.bound.is_undecided(self.limit.epsilon)
 
 

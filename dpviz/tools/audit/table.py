@@ -64,7 +64,7 @@ def audit_report(out: Path, *, runs: int, seed: int, jobs: int, runs_unproved: i
     libraries = {name.replace("_", "-"): str(value) for name, value in versions().items()}
     kept = Memory(out.with_name(out.name + SUFFIX), verbose=0).cache(_line)
     rows = []
-    # One thread for each process: the figures are the same for any number of threads, and more threads would compete.
+    # One thread for each process. The figures are the same for any number of threads, and more threads would compete.
     with one_thread(), parallel_config("loky", inner_max_num_threads=1):
         tasks = (delayed(kept)(key, runs, unproved, seed, libraries) for key in cases())
         for row in Parallel(n_jobs=jobs, return_as="generator")(tasks):

@@ -1,4 +1,4 @@
-"""Document as data, rendered as a PDF, or as one HTML page that needs no network and prints well.
+"""Documents as data, rendered as a PDF, or as one HTML page that needs no network and prints well.
 
 Words from data, a link or a file are escaped in both formats. Pictures are SVG inside the page. There are no scripts.
 """
@@ -138,7 +138,7 @@ Block: TypeAlias = Heading | Text | Note | Items | Pairs | TableBlock | Pictures
 
 @immutable_value
 class Document:
-    """Document for a first reading, with an appendix that begins on a page of its own."""
+    """A document for a first reading, with an appendix that begins on a new page."""
 
     title: str
     subtitle: str

@@ -41,7 +41,7 @@ APART = (
     "equals one above."
 )
 NEIGHBORS = {"add_remove": "one record added or removed", "replace": "one record replaced"}
-# Suffix of the key in the report of a click on a line or its words. Such a click means no particular ε.
+# Suffix of the key in the report of a click on a line or its words. Such a click does not select an ε.
 LINE = ":line"
 WITHOUT = "Without privacy: k-means++"
 NO_DATA = "No data: public centers"
@@ -429,7 +429,7 @@ def own_numbers(series: Sequence[Series], rows: Rows, epsilon: float) -> str:
 def progress(question: CompareQuestion, rows: Rows) -> Sentence | None:
     """Report how many of the ranked methods have all their runs; until then, no method is called the best.
 
-    None once all methods have them. Methods whose ε counts per distance are not ranked with the others.
+    None once all methods have all their runs. Methods whose ε counts per distance are not ranked with the others.
     """
     ranked = [key for key in question.entries if not ENTRIES[key].per_distance]
     n_runs = question.n_runs * len(question.epsilons)

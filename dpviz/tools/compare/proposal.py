@@ -122,15 +122,15 @@ def recommend(
         raise ValueError(f"wanted must be one of {', '.join(WANTED)}, got {wanted!r}")
     if d is None or d < 1 or not epsilon > 0 or not 0 <= n < math.inf or (n_clusters is not None and n_clusters < 1):
         raise ValueError(
-            "n must be at least 0, epsilon above 0, and n_clusters and d at least 1, "
-            f"got n = {n}, epsilon = {epsilon}, n_clusters = {n_clusters}, d = {d}. Give d, or public bounds."
+            f"n must be at least 0, epsilon above 0, and n_clusters and d at least 1, got n = {n}, "
+            f"epsilon = {epsilon}, n_clusters = {n_clusters}, d = {d}. Pass d, or public bounds."
         )
     if delta is not None and not 0 < delta < 1:
         raise ValueError(f"delta must be above 0 and below 1, or None for pure ε, got {delta}")
     if wanted == "regions" and delta is None:
         raise ValueError(
-            "delta must be given for regions, because every method for them needs a δ, got None. Give one, such as "
-            '1e-6, or ask for wanted="centers".'
+            "delta must be given for regions, because every method for them needs a δ, got None. Pass "
+            'a delta, such as 1e-6, or use wanted="centers".'
         )
     if wanted == "points":
         reason = "Each record is moved by its owner before anyone sees it; ε is per range of a feature."
@@ -150,7 +150,8 @@ def recommend(
         )
     if n_clusters is None:
         raise ValueError(
-            'n_clusters must be given for centers, got None. Give it, or ask for wanted="regions", which finds its own.'
+            'n_clusters must be given for centers, got None. Pass it, or use wanted="regions", which '
+            "finds its own number."
         )
     share = share_of(n, epsilon, n_clusters, d)
     method, reason = method_for(share, share * n_clusters * d, d, pure=delta is None)

@@ -196,7 +196,8 @@ FOUND_HELP = (
 class Counterparts(Confidential):
     """The m released centers of a run next to the k centers without privacy. Curator only.
 
-    A few percent more cost can hide a group that does not exist: a center that cuts a crowd in two costs little.
+    A cost that is only a few percent higher can hide a group that does not exist, because a center that cuts a crowd in
+    two costs little.
     """
 
     # Adjusted Rand index of the records' labels by both: 1 for the same groups, 0 for chance.
@@ -354,7 +355,7 @@ def _exact(source: TrialSource, n_clusters: int) -> FoundClusters:
 
 
 def promise_of(box: Box, part: TrialPart) -> Guarantee:
-    """Return the promise of a run of `part`, whatever the records, from a run on stand-ins that fill the box evenly.
+    """Return the promise of a run of `part` for any records, from a run on stand-ins that fill the box evenly.
 
     If δ depends on the noisy number of records, there are so few stand-ins that δ is the largest that the method uses.
     Raises ValueError for parameters that the method refuses.

@@ -476,7 +476,10 @@ def no_recommendation(search: CostSearch, state: Searched, proved: Sequence[str]
 
 
 def so_far(search: CostSearch, state: Searched, legends: Mapping[str, str]) -> str:
-    """State the evidence of a running search. It holds whenever one stops. `legends` as in `lines`."""
+    """State the evidence of a running search.
+
+    The evidence holds no matter when the search stops. `legends` as in `lines`.
+    """
     parts = []
     for key, one in state.so_far.items():
         least = _least(search, state, key, one, legends[key])

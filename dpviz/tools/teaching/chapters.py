@@ -2,7 +2,7 @@
 
 The first chapters are about one published number (exact averages, an answer by a coin, noisy averages, audits of a
 promise). The next ones are about clusters (k-means, and the leak from its exact centers). Other chapters come from the
-methods' catalog records. Chapters that the next one does not need are extra: they follow the end of the path.
+methods' catalog records. Chapters that later chapters do not need are optional: they follow the end of the path.
 """
 
 import math
@@ -153,7 +153,7 @@ def yes_of_100(epsilon: float) -> tuple[int, int]:
 
 
 def coin_picture(epsilon: float, *, answered: bool) -> Scene:
-    """Draw 100 people of each truth, and in the end their answers: filled is a yes, hollow a no."""
+    """Draw 100 people for each true answer, and at the end their answers: filled marks are yes, hollow ones no."""
     n_yes = yes_of_100(epsilon)
     column, row = np.meshgrid(np.arange(SIDE), np.arange(SIDE)[::-1])
     grid = np.stack([column.ravel(), row.ravel()], axis=1)

@@ -289,7 +289,7 @@ def odds_of(
 def sentence(score: HeldOutScore, most: Limit) -> str:
     """Return the attacker's score and the limit of the guarantee in words, as whole cases in 100.
 
-    A rule that did worse than a coin is not better than a coin, and it is not a good rule for the other world.
+    A rule that did worse than a coin toss does not count as better, even though its opposite would have done better.
     """
     n_right, (low, high) = round(100.0 * score.rate), whole_interval(score.low, score.high)
     coin = f"not shown to do better than a coin ({low} to {high} in 100)"
@@ -348,7 +348,7 @@ LEAST_PAD = 0.01  # box widths
 ENDS = (0.5, 99.5)
 # Margin on each side, relative to the span of those points.
 MARGIN = 0.1
-# Nothing moves: one of the clock's two frames remains.
+# Nothing moves, so one of the clock's two frames remains.
 CLOCK = Clock(0, ())
 ALWAYS = {0: 0}
 Arrays = dict[str, NDArray[Any]]

@@ -1,9 +1,9 @@
 """The session's own table and the answers about it: session state, and the same answers in settings files and links.
 
-Answers are stored for each file, by its fingerprint, because bounds and columns of one file do not apply to the next. A
-widget forgets its value when a page does not draw it; an answer stays until the session ends. No part of an answer is
-written, logged, or put into a cache that sessions share. Names and typed bounds are public words. The answers do not
-include extremes of the records: the same file yields them again.
+Answers are stored for each file, by its fingerprint, because the bounds and columns of one file do not apply to the
+next. A widget forgets its value when a page does not draw it; an answer stays until the session ends. No part of an
+answer is written, logged, or put into a cache that sessions share. Names and typed bounds are public words. The answers
+do not include extremes of the records: the same file yields them again.
 """
 
 import csv
@@ -46,9 +46,9 @@ _UPLOAD = "dpviz:upload"
 class Upload:
     """The session's file and the answers about it, and what a link or settings have named."""
 
-    # Stored, so that it can be read again with different settings.
+    # Stored so that the file can be read again with different settings.
     file: UploadedFile | None = None
-    # The table, or why the file is none.
+    # The table, or the reason why the file is not a table.
     table: Table | TableError | None = None
     # Settings by which the file was read.
     reading: TableFormat = READ_OFF

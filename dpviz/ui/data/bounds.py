@@ -98,7 +98,7 @@ def how() -> How:
 
 
 def pairs(table: Table, features: Sequence[str], place: tuple[str, str] | None = None) -> tuple[Pair, ...] | None:
-    """Return the bounds of the features as answered, None for each from the data; None at all until all are there.
+    """Return the bounds of the features as answered, None for each from the data; None as long as any is missing.
 
     `place` names those that are latitude and longitude.
     """
@@ -427,7 +427,7 @@ def say_outside(form: Choices, clipping: Clipping | None) -> None:
 
 
 def say_scaling(form: Choices, scale: Scale | None, *, public: bool) -> None:
-    """Show the scaling of the columns and its reason, with the way back for the person who describes the file."""
+    """Show the scaling of the columns and its reason, with a way to undo it for the person who describes the file."""
     table = answers.table()
     if table is None or len(form.axes) == 1:
         return

@@ -1,8 +1,8 @@
 """Draw your own: a data set that the reader draws on the live picture. Its points are only in this session.
 
 The browser edits and sends all points with a number that grows; this module checks them, stores earlier sheets for
-undo, and makes the data set. Points are written nowhere but into a file of settings that the reader exports, and are
-never shared between sessions.
+undo, and makes the data set. Points are written only into a settings file that the reader exports, and are never shared
+between sessions.
 """
 
 import hashlib
@@ -239,9 +239,7 @@ def from_file(value: object) -> DrawnPoints | None:
     if not isinstance(rows, list):
         raise ValueError("The file's drawn points must be a list. Correct it.")
     if len(rows) > MOST_POINTS:
-        raise ValueError(
-            f"The file has {len(rows):,} drawn points, but a drawing has at most {MOST_POINTS:,}. Remove some."
-        )
+        raise ValueError(f"A drawing has at most {MOST_POINTS:,} points, but the file has {len(rows):,}. Remove some.")
     for number, row in enumerate(rows, start=1):
         if read_message(row, tuple[Share, Share, Class]) is None:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The origin of a number of clusters (known groups, a private curve, a link, a hand, none yet), and clusters' names."""
+"""Origin of a number of clusters (known groups, a private curve, a link, the reader, none yet), and clusters' names."""
 
 from collections.abc import Sequence
 

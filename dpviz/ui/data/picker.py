@@ -77,7 +77,7 @@ class Source(Confidential):
 
     @property
     def people(self) -> tuple[Any, ...]:
-        """Name the records behind the set: other columns or bounds of a file are the same people."""
+        """Name the records behind the set: a file with different columns or bounds has the same people."""
         return self.key[:2] if self.uploaded else self.key
 
     def without_records(self) -> "Source":
@@ -129,7 +129,7 @@ def pick(
     # The public does not see a file's name.
     file_name = upload.name() if name == UPLOAD and not public else ""
     times_opened = int(st.session_state.get(_TIMES_OPENED, 0))
-    # A new key closes the button's list, so that it does not cover the gallery, or the form that the page then is.
+    # A new key closes the button's list, so that it does not cover the gallery, or the form that replaces the page.
     key = f"dpviz-data-{'waiting' if waiting else 'there'}-{times_opened}"
     with (
         row.container(key="dpviz-data", width="content"),

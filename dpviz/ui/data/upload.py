@@ -145,7 +145,7 @@ def _suggest(table: Table) -> None:
     number, form = answers.form_for(table)
     features = set(_features())
     applied: int | None = answer(IMPORT)
-    # Not usable if a file that is read in a different way has other columns.
+    # Unusable if the file has different columns when it is read in a different way.
     usable = not features or bool(features & set(numeric))
     if applied == number and usable:
         return
@@ -176,8 +176,9 @@ def _form(table: Table) -> Choices | None:
     """Return the answers as one object, or None if some are missing. Raises TableError for a table without numbers."""
     if not table.numeric_columns:
         raise TableError(
-            "No column of this file is numeric, but at least one is needed. If the column names are in a different "
-            "row, choose it under How the file is read; otherwise, choose another file."
+            "At least one column must be numeric, but no column of this file is. If the column names "
+            "are in a different row, choose it under How the file is read; otherwise, choose another "
+            "file."
         )
     features = tuple(each for each in _features() if each in table.numeric_columns)
     place = _place(features)
@@ -187,9 +188,7 @@ def _form(table: Table) -> Choices | None:
     categories, label, group = _categories(table, features), answer("label"), answer("group")
     n_features = len(features) + sum(len(values) for _, values in categories)
     if n_features > MOST_FEATURES:
-        raise TableError(
-            f"There were {n_features} features, but at most {MOST_FEATURES} are used. List fewer categories."
-        )
+        raise TableError(f"At most {MOST_FEATURES} features can be used, got {n_features}. List fewer categories.")
     share, n_projected, value = answer("share"), answer("projected"), answer(f"group:{group}", "")
     return answers.consistent(
         Choices(

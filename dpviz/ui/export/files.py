@@ -62,7 +62,7 @@ def make(screen: OnScreen, page: str, request: ExportRequest) -> File:
 
 
 def named(screen: OnScreen, page: str, epsilon: float | None = None) -> str:
-    """Return a file's name without its ending: page, data and ε, and no name from a file or a person.
+    """Return a file's name without its ending: page, data and ε, but no names from a file or a person.
 
     The ε is the one on screen, unless the file is about a different ε.
     """
@@ -94,7 +94,7 @@ class _Picture:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The layers that are off: those the legend has so, and those that begin so and are not in it yet."""
+        """The layers that are off: those that are off in the legend, and those that begin hidden and are not in it."""
         layers = [layer for scene in self.screen.scenes for layer in scene.layers]
         in_legend = {layer.name for layer in layers if layer.rows[self.frame] >= 0}
         begin_off = {name for scene in self.screen.scenes for name in scene.hidden_names} - in_legend

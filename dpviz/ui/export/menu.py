@@ -160,7 +160,7 @@ def read_wish(message: object) -> tuple[int, ExportRequest] | None:
 
 
 def draw_import() -> None:
-    """Accept a file once and empty its box: otherwise it would call this fragment when the reader leaves."""
+    """Accept a file once and empty its box, which would otherwise call this fragment when the reader leaves."""
     if hiding.hides("upload") or not takes_files():
         return
     menus = _menus()
@@ -200,8 +200,9 @@ SIZE = Knob(
     choices=(("screen", "Screen"), ("projector", "Projector")),
 )
 PROJECTOR = ASSETS / "projector.css"
-# The lowest error correction (7 % of the code may be lost), raised as far as the code does not grow. From the last row
-# large modules matter more: simulated photographs with blur, noise, a slant and glare were read least with "q" and "h".
+# The lowest error correction (7 % of the code may be lost), raised as far as the code does not grow. Seen from the last
+# row, large modules matter more: simulated photographs with blur, noise, a slant and glare were hardest to read with
+# "q" and "h".
 LEVEL = "l"
 # White modules around the code, which QR readers expect.
 QUIET = 4

@@ -36,7 +36,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class SettingsError(ValueError):
-    """Error for a file without settings; the message names the value, the allowed values, and the way out."""
+    """Error for a file without settings. The message names the value and the allowed ones, and suggests a solution."""
 
 
 @immutable_value
@@ -176,7 +176,7 @@ def _parse(data: bytes) -> dict[str, object]:
         return values
 
     if len(data) > MOST_BYTES:
-        raise SettingsError(f"The file has {len(data):,} bytes, but a configuration has at most {MOST_BYTES:,}.")
+        raise SettingsError(f"A configuration has at most {MOST_BYTES:,} bytes, but the file has {len(data):,}.")
     try:
         content = json.loads(data.decode("utf-8-sig"), parse_constant=refuse_constant, object_pairs_hook=unique)
     except SettingsError:
@@ -206,7 +206,7 @@ def _link_text(name: str, value: object) -> str:
 
 
 def _typed(text: str) -> int | float | str:
-    """Return the number that is written exactly so, else the text."""
+    """Return the number that is written exactly like this, else the text."""
     for kind in (int, float):
         try:
             number = kind(text)

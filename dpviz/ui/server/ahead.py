@@ -68,7 +68,7 @@ _SERIES = 1.0
 
 
 class _Offer:
-    """Drawing offer of one session, which dies with the session."""
+    """Offer of one session to draw pictures, which ends with the session."""
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -187,7 +187,7 @@ async def _send_band(socket: WebSocket, token: str, index: str) -> None:
 
 
 async def _end_of(work: Work) -> None:
-    """Wait for the end of work, which goes on even after all waiting stops."""
+    """Wait for the end of work, which continues even if no one waits any longer."""
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
 
     def tell(_: object) -> None:

@@ -37,14 +37,14 @@ from dpviz.ui.asking import background
 from dpviz.ui.home import THUMBNAILS, thumbnail_address
 from dpviz.ui.server.startup import raise_file_limit
 
-# New objects until the garbage collector looks at the youngest, and the number of such looks before one at older ones.
-# With Python's own values, 700, 10 and 10, a server looked at all objects of 100 readers' pages every seven seconds,
-# for 0.2 s.
+# Number of new objects before the garbage collector checks the youngest generation, and numbers of such checks before
+# it checks an older one. With Python's own values, 700, 10 and 10, a server checked all objects of 100 readers' pages
+# every seven seconds, for 0.2 s.
 GARBAGE = 5_000, 10, 20
-# Seconds without a word on the terminal.
+# Seconds without a message on the terminal.
 PATIENCE = 3.0
 COMPILING = "Compiling, once after an installation or a change: up to 30 seconds."
-# Held by `load`. If two threads import scikit-learn, one can find half of it.
+# Held by `load`. If two threads import scikit-learn at once, one can find it half imported.
 LOADING = threading.Lock()
 SESSIONS_EVERY = 10.0  # s
 REQUESTS_EVERY = 2.0  # s

@@ -40,7 +40,7 @@ START_SECONDS = 120.0
 SILENCE = 30.0
 # Maximum seconds for one answer.
 PATIENCE = 2.0
-# Seconds between two looks.
+# Seconds between two checks.
 EVERY = 1.0
 # Seconds that a process has to end.
 LEAVING = 10.0
@@ -121,7 +121,7 @@ def serve(app: Path, arguments: Sequence[str]) -> int:
 
 
 def caddyfile(site: str, bind: str, ports: Sequence[int]) -> str:
-    """Return the template with its names filled in; `bind` is the address of this machine, "" for all of it."""
+    """Return the template with its names filled in; `bind` is an address of this machine, "" for all of them."""
     # maxUploadSize and the multipart data around the file.
     upload = "1MB" if os.environ.get("DPVIZ_PROFILE") == "public" else "60MB"
     behind = " ".join(f"127.0.0.1:{port}" for port in ports)
@@ -170,7 +170,7 @@ class Kept:
             self.command,
             stdin=subprocess.DEVNULL,
             env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
-            # The keyboard's interrupt means this process, which then ends all others in order.
+            # A keyboard interrupt is meant for this process, which then ends all others in order.
             start_new_session=os.name == "posix",
             preexec_fn=(
                 (lambda: ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)) if sys.platform == "linux" else None

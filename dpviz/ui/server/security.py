@@ -88,7 +88,7 @@ HEADERS = headers()
 
 
 def profile_problem() -> str:
-    """Return an error message for an unknown profile or a frame's origin that is none, "" otherwise."""
+    """Return an error message for an unknown profile or an invalid origin of a frame, "" otherwise."""
     profile, wrong = os.environ.get(PROFILE, LOCAL), set(os.environ.get(FRAMES, "").split()) - {*framing_origins()}
     if profile not in (LOCAL, PUBLIC):
         return f"{PROFILE} must be {LOCAL} or {PUBLIC}, got {profile!r:.40}."
@@ -137,8 +137,9 @@ class SecurityHeaders(Middleware):
 class OwnOrigin(Middleware):
     """Refuses every request and handshake under a foreign `Host` or from a foreign `Origin` with 403.
 
-    Hosts are those of `server.allowedHosts`. A request without an origin comes from no script: a link, a program. A
-    load balancer's health check knows the server's address, not its name, and is answered under any host.
+    Hosts are those of `server.allowedHosts`. A request without an origin does not come from a script, but from a link
+    or a program. A load balancer's health check knows the server's address, not its name, and is answered under any
+    host.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,6 @@
-"""Streamlit components whose script a browser fetches once; Streamlit alone would send it with every message.
+"""Streamlit components whose script a browser fetches only once.
+
+By default, Streamlit would send it with every message.
 
 Streamlit serves a component's files only from a folder that the manifest of an installed package names. This package is
 run from a clone, so it passes the same manifest to Streamlit's component manager itself. This interface is not public.
@@ -44,7 +46,7 @@ def _declare(name: str) -> bool:
         if not Runtime.exists():
             return False
         manager = Runtime.instance().bidi_component_registry
-        # Every picture asks, and resolving paths takes a while.
+        # Cached, because every picture requests it, and resolving paths takes a while.
         if name in _DECLARED.setdefault(manager, set()):
             return True
         # A second declaration would undo the first session's declaration.

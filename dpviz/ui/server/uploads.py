@@ -1,4 +1,6 @@
-"""Uploads in progress: which files a page expects, and memory limits for a session and for the server; no disk.
+"""Uploads in progress: the files that a page expects, and memory limits for a session and for the server.
+
+Nothing is on disk.
 
 A browser that replaces a file first reports that there is none, and sends the new one after that. A page that trusted
 this report would forget the table, and with it the field for the new file. So a page asks `is_coming`.

@@ -18,7 +18,7 @@ LOWEST_PRIORITY = 19
 MOST_SOURCES = 2
 # Seconds of rest after a slider's move. The next move, or the page's own run, follows within that time.
 REST_SECONDS = 0.6
-# Longest rest in a row, in seconds. Afterwards, work gets at least half of the time, however many readers move.
+# Longest rest in a row, in seconds. After that, work gets at least half of the time, no matter how many readers move.
 MOST_REST_SECONDS = 10.0
 
 _sources: OrderedDict[Hashable, tuple[Points, Box, Labels | None]] = OrderedDict()
@@ -71,7 +71,7 @@ _pause = Pause()
 
 def settle(moves: Connection) -> None:
     """Initialize the process: lowest priority, a pause for each of the reported `moves`, and an end with the server."""
-    # The keyboard's interrupt is meant for the server. Here it does not count as a move.
+    # A keyboard interrupt is meant for the server. Here, it does not count as a move.
     signal.signal(signal.SIGINT, _pause.give)
     threading.Thread(target=_pause.listen, args=(moves,), daemon=True).start()
     if os.name == "posix":

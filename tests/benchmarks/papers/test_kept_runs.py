@@ -101,5 +101,5 @@ def test_only_the_table_that_is_wanted_is_made():
     assert asked == ["two"]
     assert made(makers, None) == (None, None)
     assert asked == ["two", "one", "two"]
-    with pytest.raises(ValueError, match="table was 'three', but it must be one of one, two"):
+    with pytest.raises(ValueError, match="table must be one of one, two, got 'three'"):
         made(makers, "three")

@@ -30,7 +30,7 @@ def test_no_posterior_is_above_its_limit_and_a_release_helps(domain, unit):
 
 
 def test_more_features_than_a_grid_holds_are_said():
-    with pytest.raises(ValueError, match="drawn for 1 and 2"):
+    with pytest.raises(ValueError, match="at most 2 features"):
         laplace_attacks.posterior_of(tell(3))
 
 

@@ -115,7 +115,7 @@ def test_what_is_asked_for_decides(wanted):
     ("given", "words"),
     [
         ({"d": 2}, "n_clusters must be given"),
-        ({"n_clusters": 3}, "Give d"),
+        ({"n_clusters": 3}, "Pass d"),
         ({"n_clusters": 0, "d": 2}, "n_clusters = 0"),
         ({"n_clusters": 3, "d": 2, "epsilon": 0.0}, "epsilon = 0.0"),
         ({"n_clusters": 3, "d": 2, "n": float("nan")}, "n = nan"),
@@ -135,5 +135,5 @@ def test_released_counts_stand_in_for_the_number_of_records():
     for counts, n in (([2_000.0, -3.0, 40.0], 2_037), ([-4.0, -3.0], 0)):
         released = CentersRelease(np.zeros((len(counts), 2)), np.array(counts))
         assert recommend(n=released, **asked) == recommend(n=n, **asked)
-    with pytest.raises(ValueError, match="The release had no counts"):
+    with pytest.raises(ValueError, match="The release has no counts"):
         recommend(n=CentersRelease(np.zeros((2, 2))), **asked)

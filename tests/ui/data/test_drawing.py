@@ -182,7 +182,7 @@ def test_a_number_that_is_none_is_refused(number):
 
 def test_too_many_points_are_refused():
     assert read(file_with({"points": [[0.5, 0.5, 0]] * MOST_POINTS})).sheet is not None
-    with pytest.raises(SettingsError, match="has 5,001 drawn points, but a drawing has at most 5,000"):
+    with pytest.raises(SettingsError, match="A drawing has at most 5,000 points, but the file has 5,001"):
         read(file_with({"points": [[0.5, 0.5, 0]] * (MOST_POINTS + 1)}))
 
 

@@ -163,8 +163,9 @@ class Params:
             raise ValueError(f"tolerance must be at least 0, got {self.tolerance}. Use 0 to wait for equal labels.")
         if self.mode == "repaired" and self.orientation == "future":
             raise ValueError(
-                "orientation was 'future' in repaired mode, but looking ahead needs another pass over the records that "
-                "repaired mode does not pay for. Use orientation='past', or mode='published'."
+                "orientation must be 'past' in repaired mode, got 'future': looking ahead needs an "
+                "additional pass over the records, which repaired mode does not pay for. Use "
+                "orientation='past', or mode='published'."
             )
 
 

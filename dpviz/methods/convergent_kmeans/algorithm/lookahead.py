@@ -14,7 +14,7 @@ from dpviz.core import FloatArray, ReadOnly, immutable
 from dpviz.mechanisms import PublicGenerator, SecretGenerator
 from dpviz.solvers import ZoneDraw, controller_angle, draws_ahead, tosses, zone_offset
 
-# Iterations whose zones are drawn together. A draw costs a hundred small steps for any number of them.
+# Iterations whose zones are drawn together. A draw costs a hundred small steps, no matter how many zones there are.
 AT_ONCE = 8
 # Number of cached draws, a few kilobytes each.
 CACHED_DRAWS = 64
@@ -99,7 +99,9 @@ def chances(
     else:
         root = rng.bit_generator.seed_seq
         if not isinstance(root, np.random.SeedSequence):
-            raise TypeError(f"rng was made from {type(root).__name__}. Make it by numpy.random.default_rng(seed).")
+            raise TypeError(
+                f"rng must be made by numpy.random.default_rng(seed), got one made from {type(root).__name__}."
+            )
         entropy = np.ravel(np.asarray(root.entropy, dtype=np.object_))
         seed = GeneratorSeed(type(rng.bit_generator), tuple(int(part) for part in entropy), root.spawn_key)
     for first in range(0, n_iterations, AT_ONCE):

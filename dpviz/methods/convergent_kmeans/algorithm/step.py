@@ -23,7 +23,7 @@ from dpviz.solvers import (
 )
 from dpviz.solvers.noisy_lloyd import LloydProblem, cell_pass
 
-# Box units. Larger than the rounding of places near 1, for any a. With "past", |X - S| equals a.
+# Box units. Larger than the rounding error of places near 1, for any a. With "past", |X - S| equals a.
 ROUNDING = 1e-12
 
 

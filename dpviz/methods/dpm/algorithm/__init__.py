@@ -220,9 +220,9 @@ def fit(points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Gen
     Parameters
     ----------
     points
-        Records (n, d), clipped into the box; n may be 0. In repaired calibration they may come in chunks: the same
-        release, to the bit. For the interval size their places, 4 bytes a number of at most MAX_AXES axes, lie in a
-        file without a name while they are sorted. Private.
+        Records (n, d), clipped into the box; n may be 0. In repaired calibration, they may come in chunks; the release
+        is bit-for-bit the same. For the interval size, their places on at most MAX_AXES axes are in an unnamed file
+        while they are sorted, with 4 bytes per number. Private.
     box
         Public box.
     params

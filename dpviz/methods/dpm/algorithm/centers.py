@@ -1,4 +1,4 @@
-"""DPM's centers: a noisy average a leaf, in one round or two, and the tree as it is released. See `dpm`."""
+"""DPM's centers: a noisy average for each leaf, in one round or two, and the tree as it is released. See `dpm`."""
 
 import math
 from collections.abc import Iterable
@@ -231,7 +231,7 @@ def ball_shares(d: int, sigma: float, noisy_counts: Counts) -> FloatArray:
 
 
 def is_twice(d: int, balls: FloatArray) -> bool:
-    """Check whether there is a second average: with many features, if the typical ball is small. Public."""
+    """Return True if there is a second average: with many features, if the typical ball is small. Public."""
     return d >= TWICE_FROM and 0.0 < float(np.median(balls)) <= MOST_BALL
 
 
@@ -253,7 +253,7 @@ def _centered_sums(
 ) -> tuple[FloatArray, Counts]:
     """Return the sums (k, d) of record - origin over each leaf and the counts (k,), exact, part by part.
 
-    Moves longer than their leaf's of `radii` (k,) are shortened to it, each by its own record alone.
+    Moves longer than the leaf's entry in `radii` (k,) are shortened to it, each from its own record alone.
     """
     sums, counts = np.zeros_like(origins), np.zeros(len(origins))
     for points, labels in parts:

@@ -99,8 +99,8 @@ class Shares:
         parts = (self.interval, self.counts, self.splits, self.averages)
         if not all(part > 0 for part in parts) or not abs(math.fsum(parts) - 1.0) <= SHARE_ROUNDING:
             raise ValueError(
-                f"shares were {', '.join(f'{part:g}' for part in parts)}, but all four must be > 0 and add up to 1: "
-                "every step reads the records. Divide each by their sum."
+                "All four shares must be above 0 and add up to 1, because every step reads the records, "
+                f"got {', '.join(f'{part:g}' for part in parts)}. Divide each by their sum."
             )
 
 
@@ -158,7 +158,8 @@ class Plan:
     def clear(self, level: int, noisy_counts: ArrayLike) -> FloatArray:
         """Return the noisy depth above which a gap in subsets of n~ records is clear.
 
-        CHANCE sqrt(n~), for records of one smooth cluster leave gaps so deep by chance, and GAP_SCALES of its noise.
+        It is CHANCE sqrt(n~), because records of one smooth cluster leave gaps of this depth by chance, plus GAP_SCALES
+        of its noise.
         """
         chance = CHANCE * np.sqrt(np.maximum(noisy_counts, 1.0))
         return np.asarray(chance + GAP_SCALES / self.gap_epsilons[level])
@@ -196,7 +197,7 @@ def level_epsilons(epsilon: float, n_levels: int, *, even: bool = False) -> Floa
 
 
 def levels_for(n_records: float, epsilon: float) -> int:
-    """Return tau = 0.75 log2(n~ epsilon / 44), rounded, from 1 to MOST_LEVELS. Ours.
+    """Return tau = 0.75 log2(n~ epsilon / 44), rounded, from 1 to MOST_LEVELS. Our choice.
 
     4 for 2,000 records at epsilon 1, 6 for 10,000, 8 for 100,000: subsets of an even tree are then just large enough
     compared with the noise of the last level. The paper has 7 throughout, too deep for 10,000: every level takes
@@ -219,8 +220,8 @@ def free_levels_for(n_records: float, epsilon: float) -> int:
 def shares_for(n_records: float, epsilon: float, d: int) -> Shares:
     """Return the shares for n~ records: FEW_SHARES, MANY_SHARES, and in between by the logarithm of n~ min(epsilon, 1).
 
-    Ours. A wrong split or a refused one costs far more than a noisy average as long as subsets are small; the more
-    records, and features that each get noise, the more is left for averages: few records of WIDE features have
+    Our choice. A wrong split or a refused one costs far more than a noisy average as long as subsets are small; the
+    more records, and features that each get noise, the more is left for averages: few records of WIDE features have
     WIDE_SHARES. The paper's 60 % for averages leaves too little for splits at 10,000.
     """
     records = max(n_records * min(epsilon, 1.0), FEW)
@@ -249,7 +250,8 @@ def make_plan(
 ) -> Plan:
     """Fix depth and shares, and divide ε over levels and steps; the `n` records of `d` features are counted with noise.
 
-    Once for the root, and once before that if depth or shares have to follow a number of records that is not public.
+    They are counted once for the root, and once before that if depth or shares have to follow a number of records that
+    is not public.
     """
     size_rng, root_rng = rng.spawn(2)
     size = None if n_public is None else float(n_public)
@@ -305,7 +307,7 @@ PUBLISHED_SPREADS = np.arange(0.5, 30.0, 0.5)
 FEWEST, MOST = 128, 512
 # Our choice: steps of the candidate numbers of intervals.
 STEPS_PER_DOUBLING = 16
-# More than can be used: a distant percentile still has its own place, and the size is limited afterwards. Ours.
+# Our choice, larger than needed: a distant percentile still has its own place, and the size is limited afterward.
 # `normal_percentile(1)` as a constant, because solving for it would load SciPy's optimizers.
 PERCENTILE_OF_ONE = 4.135930028275854
 # From 2^24 to 2.
@@ -462,8 +464,9 @@ def _dp_percentile(values: FloatArray, highest: float, epsilon: float, *, rng: n
 def _log_weights(utility: FloatArray, measure: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:
     """Return ln(measure_i) + epsilon (utility_i - best) / (2 sensitivity); -inf for options of no measure.
 
-    Options weigh `measure` beforehand, a public number each. Logarithms, because the smallest weight would be 0, and
-    its option would be excluded because of the records. At epsilon = infinity the best alone are left.
+    `measure` is the prior weight of each option, a public number. Logarithms are used because the smallest weight would
+    otherwise be 0, which would exclude its option because of the records. At epsilon = infinity, only the best options
+    are left.
     """
     allowed = np.where(measure > 0, utility, -np.inf)
     gap = allowed - allowed.max()

@@ -38,7 +38,7 @@ from dpviz.data import Chunks, as_chunks
 
 # Places along an axis. One place is a millionth of the finest interval.
 RESOLUTION = 2**32
-# Our choice: most candidates per axis. A bin is a 16-bit number, and a picture has no more columns.
+# Our choice: maximum number of candidates per axis. A bin is a 16-bit number, and a picture has no more columns.
 FINEST = 4096
 # Rows of a chunk, which stays in the cache while it is transposed.
 CHUNK = 2048
@@ -62,7 +62,7 @@ class SplitCandidates:
     def from_fractions(cls, fractions: FloatArray) -> "SplitCandidates":
         """Count floor(1 / fraction) candidates per axis, at most FINEST; the last part of an interval has none."""
         fractions = np.maximum(fractions, 1.0 / FINEST)
-        # 1/(1/49) is a hair below 49.
+        # 1/(1/49) is slightly below 49.
         numbers = np.maximum(np.floor(1.0 / fractions + 1e-9), 1.0).astype(np.intp)
         return cls(frozen(fractions), frozen(numbers))
 
@@ -157,8 +157,8 @@ COARSE = 2**COARSE_BITS
 def streamed_gap_counts(blocks: Callable[[], Iterator[Places]], axes: Indices, thresholds: Places) -> NDArray[np.int64]:
     """Return the gaps along `axes` that are at most each of `thresholds` (t,), all axes together. Exact, private.
 
-    `blocks` yields the places (d, rows) of all records, the same each time; they are read twice. The places lie in a
-    file without a name for the time of the call, in the folder that TMPDIR names. Raises OSError if it has no room.
+    `blocks` yields the places (d, rows) of all records, the same each time; they are read twice. During the call, the
+    places are in an unnamed file in the folder that TMPDIR names. Raises OSError if it has no room.
     """
     coarse = np.zeros((axes.size, COARSE), dtype=np.int64)
     for places in blocks():
@@ -309,7 +309,7 @@ class HeldRecords(TreeRecords):
     def gap_counts(self, axes: Indices, thresholds: Places) -> NDArray[np.int64]:
         """Sort all places of an axis at once."""
         counts = np.zeros(thresholds.size, dtype=np.int64)
-        # One axis after the other: a copy of all places would be half the data again.
+        # One axis at a time, because a copy of all places would take half as much memory as the data.
         for axis in axes:
             gaps = np.diff(np.sort(self.places[axis]))
             gaps.sort()

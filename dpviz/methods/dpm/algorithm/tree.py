@@ -355,7 +355,8 @@ class Node(Confidential):
     # Number of records, exact.
     nonprivate_size: int
     level: int = 0
-    # True if a gap cut the subset out that is deep compared with its own records: it counts as one cluster.
+    # True if the subset was cut out at a gap that is deep compared with the subset's own records. It then counts as one
+    # cluster.
     apart: bool = False
     tried: SplitTrace | None = None
     # (-1, -1) for a leaf.
@@ -385,7 +386,7 @@ class Growth:
 
     def add(self, node: Node, axis: int, candidate: int, noisy: Counts, sizes: IntArray, apart: BoolArray) -> None:
         """Cut a node in two; `apart` (2,) marks the sides that the gap shows to be one cluster."""
-        # As published a place outside the cell can be chosen: one of the two parts is then empty.
+        # As published, a place outside the cell can be chosen. One of the two parts is then empty.
         position = np.clip(self.candidates.positions[axis, candidate], node.low[axis], node.high[axis])
         node.children = len(self.nodes), len(self.nodes) + 1
         for side in (0, 1):
@@ -418,11 +419,11 @@ def grow(tree: Growth, plan: Plan, weights: Weights, *, rng: np.random.Generator
         local[active] = np.arange(len(active))
         counts, ranks = tree.records.interval_counts(local, len(active))
         noisy = np.array([node.noisy_count for node in nodes])
-        # The count in the sensitivity: n~, or if published n~ - ln(1/(2 delta)) / epsilon; not below 1.
+        # The count in the sensitivity: n~, or if published, n~ - ln(1/(2 delta)) / epsilon. At least 1.
         offset = math.log(1.0 / (2.0 * plan.count_delta)) / plan.count_epsilons[level] if weights.published else 0.0
         shifted = np.maximum(noisy - offset, 1.0)
         epsilon = float(plan.split_epsilons[level])
-        # Candidates (nodes, d, s): those inside the subset's cell, which is public. As published all of them: one
+        # Candidates (nodes, d, s): those inside the subset's cell, which is public. As published, all candidates: one
         # outside the cell is empty, but cuts nothing off.
         exists = np.broadcast_to(tree.candidates.exists, (len(nodes), *tree.candidates.exists.shape))
         if not weights.published:
@@ -553,7 +554,7 @@ def _choose(
         of = noisy[rows, None, None]
         score = weights.centreness(candidates.ranks[rows], candidates.sizes[rows, None, None], of)
         score += weights.emptiness_weight * weights.emptiness(candidates.counts[rows], candidates.depths[rows], of)
-        # Times the count, so that one sensitivity serves every subset.
+        # Multiplied by the count, so that one sensitivity serves every subset.
         scaled = np.where(candidates.exists[rows], score * shifted[rows, None, None], -np.inf).reshape(len(score), -1)
         best[rows] = np.argmax(scaled, axis=1)
         chosen[rows] = exponential(scaled, epsilon=epsilon, sensitivity=weights.sensitivity, rng=rng)

@@ -344,8 +344,8 @@ def clustered(release: MorseRelease, points: Points, box: Box) -> FoundClusters:
     weights = np.zeros((len(names), len(groups)))
     weights[groups, np.arange(len(groups))] = mixture.weights
     means = algebra.product(weights, mixture.means) / weights.sum(axis=1, keepdims=True)
-    # By the likeliest component: following every record downhill takes far longer than the run, for the same labels
-    # but for a few in a hundred.
+    # Label each record by its likeliest component. Following every record downhill takes far longer than the run, and
+    # only a few labels in a hundred differ.
     labels = assign(mixture, signed_points(points, box), release.n_clusters, cheap=True)
     return FoundClusters(box.clip(box.from_unit((means + 1.0) / 2.0)), np.searchsorted(names, labels))
 
@@ -369,8 +369,8 @@ def _steps(points: Points | Chunks, box: Box, params: Params, start: Start) -> I
         return
     if isinstance(points, Chunks):
         raise ValueError(
-            f"base was {params.base!r}, but records that come in chunks need 'dpmog_hard' or 'dpmog'. Choose one of "
-            "them, or load the records."
+            f"base must be 'dpmog_hard' or 'dpmog' for records in chunks, got {params.base!r}. Choose "
+            "one of these, or load the records."
         )
     signed = signed_points(points, box)
     if params.base == "dpcube":

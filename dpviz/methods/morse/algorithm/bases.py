@@ -5,8 +5,8 @@ Every pass consists of clusters that earlier releases fix, their exact statistic
 From noisy moments to a mixture, every step is post-processing, so choices cost no privacy. "plain" follows algorithm
 1: mu = sum / count clipped into the box, Sigma = M2 / count - mu mu', eigenvalues floored, pi = count / sum of counts.
 "steady" is our choice: each covariance shrinks toward the covariance pooled over components, by its own noise; the
-noise levels the weights that decide which component wins a record, and components that drown in noise split the
-largest ones. Without noise both are equal.
+noise levels the weights that decide which component wins a record, and components that drown in noise are replaced by
+halves of the largest ones. Without noise both are equal.
 """
 
 from collections.abc import Iterator
@@ -221,11 +221,11 @@ def estimate(noisy: FloatArray, previous: Mixture, sigma: float, *, steady: bool
         means = np.where(alive[:, None], means, previous.means)
         covariances = _pooled_covariances(covariances, means, safe, alive, sigma)
     else:
-        # A count of 0 says nothing about the mean: the authors' code divides by 1, and so does ours with noise.
+        # A count of 0 says nothing about the mean. The authors' code divides by 1, and with noise so do we.
         means = np.where((counts > 0)[:, None] | (sigma > 0), means, previous.means)
     covariances = repaired_covariances(covariances, VARIANCE_FLOOR)
     if steady:
-        # A mean is known up to about sigma / count on each axis: the density is as blurred as that.
+        # A mean is known up to about sigma / count on each axis, so the density is blurred by that much.
         blur = np.where(alive, (sigma / safe) ** 2 * (1.0 + np.einsum("kd,kd->k", means, means)), 0.0)
         covariances = covariances + BLUR * blur[:, None, None] * np.eye(d)
     if not steady:

@@ -166,7 +166,9 @@ class Params:
         object.__setattr__(self, "targets", frozen(targets))
         check_params(self)
         if (self.epsilon is None) == (self.rho is None):
-            raise ValueError(f"epsilon was {self.epsilon} and rho {self.rho}, but exactly one of them must be given.")
+            raise ValueError(
+                f"Exactly one of epsilon and rho must be given, got epsilon {self.epsilon} and rho {self.rho}."
+            )
         for name, value in (("epsilon", self.epsilon), ("rho", self.rho)):
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be above 0, got {quoted(value)}. Use math.inf for no noise.")
@@ -174,7 +176,7 @@ class Params:
             raise ValueError(f"delta must be in (0, 1), got {self.delta}. Use None with Laplace noise.")
         if self.noise == "gaussian" and self.delta is None and self.epsilon is not None and math.isfinite(self.epsilon):
             raise ValueError(
-                "delta is required for Gaussian noise with epsilon, got None. Give delta or rho, or use Laplace noise."
+                "delta is required for Gaussian noise with epsilon, got None. Pass delta or rho, or use Laplace noise."
             )
 
 
@@ -400,7 +402,7 @@ def sanitize(points: Points | Chunks, box: Box, params: Params, *, rng: np.rando
             "records, and chunks are not kept. Use 'nna', or load the records."
         )
     if params.targets.shape[1] != box.d:
-        raise ValueError(f"targets had {params.targets.shape[1]} columns, but the box has {box.d}. Give one for each.")
+        raise ValueError(f"targets must have {box.d} columns like the box, got {params.targets.shape[1]}.")
     targets = ball.to_unit(params.targets)
     source = used_records(np.asarray(points), box, ball) if in_memory else None
     core = coreset(targets, params.coreset_radius)
@@ -464,7 +466,7 @@ def nonprivate_difference(points: Points, box: Box, params: Params, released: Ce
 def _ball(box: Box, params: Params) -> Ball:
     ball = Ball.around(box) if params.ball is None else params.ball
     if ball.d != box.d:
-        raise ValueError(f"The ball had {ball.d} axes, but the box has {box.d}. Give one coordinate for each.")
+        raise ValueError(f"The ball must have {box.d} axes like the box, got {ball.d}.")
     return ball
 
 

@@ -124,7 +124,7 @@ def nearest_means(source: Points, targets: Points, t: int) -> NearestMeans:
     """Return for each of `targets` (r, d) the mean of its t nearest records of `source` (m, d).
 
     Ties are broken by (distance, then coordinates), an order of all possible records that does not depend on the
-    others: one more or one fewer record then changes one of the t places, and the mean moves by at most 1/t. The order
+    others: one record more or less then changes only one of the t places, and the mean moves by at most 1/t. The order
     in which a search tree happens to meet records does not have this property. If m < t, the remaining places are the
     ball's center, 0, so that nothing depends on whether there are enough records.
     """

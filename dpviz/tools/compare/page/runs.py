@@ -89,10 +89,10 @@ AXIS = Knob(
     choices=(("add_remove", "Adding or removing one"), ("replace", "Replacing one")),
 )
 SEED = Knob("compare_seed", "int", 0, "First seed", "Different starts and noise, the same records.", 0, MOST_SEED)
-# The run of the first maps is typical of its methods on the default records. Any other run would do as well.
+# The run of the first maps is typical of its methods on the default records. Any other run would work as well.
 DRAW = Knob("compare_draw", "int", TYPICAL, "Run in the maps", "Counted from 0.", 0, 99)
 KNOBS = (*SWITCHES.values(), CLUSTERS, GRID, RUNS, AXIS, SEED, AT, DRAW)
-# Seconds that a search waits for its next rounds before it draws. Most rounds take less time than a drawing.
+# Seconds that a search waits for its next rounds before it draws. Most rounds take less time than drawing does.
 PATIENCE = 0.4
 # The one place on the page that reports the number of runs.
 TALLIED = "frontier"

@@ -43,7 +43,7 @@ from dpviz.ui.server.security import OWN_PAGES, is_own
 
 # No two of these characters look alike.
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
-# Number of letters in a code. There are 24 million codes, so guessing finds no room.
+# Number of letters in a code. With 24 million codes, no one can guess their way into a room.
 CODE = 5
 # Counts are rounded down to multiples of this number.
 FEWEST = 5
@@ -366,7 +366,10 @@ def _find_client(request: Request) -> str:
 
 
 def _find_room(request: Request, code: str) -> Room | int:
-    """Return the room of a code, or the status of a refusal. Guesses by others never keep members out of their room."""
+    """Return the room of a code, or the status of a refusal.
+
+    Wrong codes from others never keep members out of their room.
+    """
     room, client = ROOMS.get(code), _find_client(request)
     if room and (_is_teacher(request, room) or _place(request, code) in room.students):
         return room

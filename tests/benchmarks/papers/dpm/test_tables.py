@@ -105,7 +105,7 @@ def test_runs_do_not_depend_on_the_number_of_processes(folder):
 
 @pytest.mark.usefixtures("small")
 def test_a_missing_file_is_found_first(tmp_path):
-    with pytest.raises(ValueError, match=r"Letters was looked for as letter\.csv\.gz or letter\.csv"):
+    with pytest.raises(ValueError, match=r"neither as letter\.csv\.gz nor as letter\.csv"):
         dpm.tables(tmp_path, 1, 0, 1)
 
 

@@ -65,10 +65,10 @@ def test_the_command_writes_every_table(folder, tmp_path, monkeypatch):
 def test_a_set_that_is_missing_or_unfit_is_named(tmp_path, capsys):
     arguments = ["morse", "--runs", "1", "--out", str(tmp_path / "none.json")]
     assert main([*arguments, "--data", str(tmp_path)]) == 1
-    assert "Shuttle was looked for as shuttle_train.csv.gz or shuttle_train.csv" in capsys.readouterr().err
+    assert "neither as shuttle_train.csv.gz nor as shuttle_train.csv" in capsys.readouterr().err
     (tmp_path / "shuttle_train.csv").write_text("x,label\n1,0\n1,1\n")
     assert main([*arguments, "--data", str(tmp_path)]) == 1
-    assert "had one value only" in capsys.readouterr().err
+    assert "has only one value" in capsys.readouterr().err
     (tmp_path / "shuttle_train.csv").write_text("x,y\n1,0\n2,1\n")
     assert main([*arguments, "--data", str(tmp_path)]) == 1
     assert "shuttle_train.csv" in capsys.readouterr().err

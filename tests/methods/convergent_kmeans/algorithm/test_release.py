@@ -107,9 +107,9 @@ def test_more_clusters_than_records():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (np.zeros((4, 2)), "initial_centers had 4 rows, but n_clusters is 5"),
-        (np.zeros((5, 3)), "initial_centers had 3 columns"),
-        (np.full((5, 2), np.nan), "initial_centers held NaN"),
+        (np.zeros((4, 2)), "initial_centers must have 5 rows like n_clusters, got 4"),
+        (np.zeros((5, 3)), "initial_centers must have 2 columns like the box, got 3"),
+        (np.full((5, 2), np.nan), "initial_centers must be finite, got NaN"),
     ],
 )
 def test_bad_centers_are_refused(given, words):

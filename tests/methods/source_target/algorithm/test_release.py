@@ -144,14 +144,17 @@ def test_bad_input_is_named():
     cases = (
         ({"targets": np.empty((0, 2))}, "targets must have at least one row"),
         ({"targets": [[np.nan, 0.0]]}, "targets"),
-        ({"epsilon": None}, "exactly one"),
-        ({"rho": 1.0}, "exactly one"),
+        ({"epsilon": None}, "Exactly one"),
+        ({"rho": 1.0}, "Exactly one"),
         ({"noise": "gaussian"}, "delta is required .*got None"),
     )
     for wrong, words in cases:
         with pytest.raises(ValueError, match=words):
             stc.Params(**{"targets": targets, "epsilon": 1.0, **wrong})
-    for wrong, words in (({"targets": targets[:, :1]}, "targets had 1"), ({"ball": Ball([0.0], 1.0)}, "ball had 1")):
+    for wrong, words in (
+        ({"targets": targets[:, :1]}, "targets must have 2 columns like the box, got 1"),
+        ({"ball": Ball([0.0], 1.0)}, "ball must have 2 axes like the box, got 1"),
+    ):
         with pytest.raises(ValueError, match=words):
             run(points, stc.Params(**{"targets": targets, "epsilon": 1.0, **wrong}))
 
