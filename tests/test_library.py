@@ -153,11 +153,11 @@ def test_a_former_name_gives_the_method_and_its_noise_with_a_warning():
 def test_a_frame_with_text_names_the_columns_and_shows_no_value(frame):
     people = frame({"x": [0.1, 0.2], "town": ["A", "B"], "y": [0.3, 0.4], "name": ["Ann", "Ben"]})
     with pytest.raises(
-        ValueError, match=r"not numbers: 'town' \(2, first in row 1\), 'name' .*Choose the feat"
+        ValueError, match=r"these are not: 'town' \(2, first in row 1\), 'name' .*Choose the feat"
     ) as error:
         dpviz.run("dplloyd", people, bounds=Box.cube(0.0, 1.0, 4))
     assert "Ann" not in str(error.value)
-    with pytest.raises(ValueError, match="columns that are not numbers"):
+    with pytest.raises(ValueError, match="these are not"):
         dpviz.run("dplloyd", [["Ann", 1.0]], bounds=BOX)
 
 
@@ -205,8 +205,8 @@ MISTAKES = {
     "bounds name the features": (lambda: run_people(((0,) * 3, (9,) * 3)), r"\(age, bmi\)"),
     "reversed bounds": (lambda: run_people(((0, 50), (120, 0))), "bounds of bmi were reversed"),
     "reversed for all": (lambda: run_people((120, 0)), "bounds of age were reversed.*Swap"),
-    "dates": (lambda: run_people(data=PEOPLE.assign(d=pd.Timestamp("2024-01-01"))), "not numbers: 'd'"),
-    "two names": (lambda: run_people(data=PEOPLE.set_axis(["a", "a"], axis=1)), "one name"),
+    "dates": (lambda: run_people(data=PEOPLE.assign(d=pd.Timestamp("2024-01-01"))), "these are not: 'd'"),
+    "two names": (lambda: run_people(data=PEOPLE.set_axis(["a", "a"], axis=1)), "the same name"),
 }
 
 

@@ -284,7 +284,7 @@ def joint_mu(n_pure: int, ratio: float, epsilon: float, delta: float) -> float:
     def spent(mu: float) -> float:
         return n_pure * mu / ratio + gdp_epsilon(mu, delta)
 
-    # There is no pure step.
+    # Without any pure step.
     most = gdp_mu(Budget(epsilon, delta))
     least = float(scipy.optimize.brentq(lambda mu: spent(mu) - epsilon, 0.0, most, xtol=1e-300, rtol=1e-13))
     # The root may be on either side.

@@ -361,8 +361,8 @@ def test_a_release_from_elsewhere_is_counted_as_what_is_stated_of_it():
 @pytest.mark.parametrize(
     ("spent", "said"),
     [
-        ({}, "exactly one"),
-        ({"epsilon": 1.0, "rho": 1.0}, "exactly one"),
+        ({}, "Exactly one"),
+        ({"epsilon": 1.0, "rho": 1.0}, "Exactly one"),
         ({"epsilon": -1.0}, "epsilon"),
         ({"epsilon": math.inf}, "has no privacy"),
         ({"epsilon": 1.0, "delta": 2.0}, "delta"),

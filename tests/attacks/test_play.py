@@ -160,13 +160,13 @@ def test_no_public_part_holds_its_secret():
     [
         (lambda: locations(0), "n_rounds"),
         (lambda: locations(1, n_releases=0), "n_releases"),
-        (lambda: score_location(*locations(1)[0], [0.0], ADVERSARY, "cell"), "shapes"),
+        (lambda: score_location(*locations(1)[0], [0.0], ADVERSARY, "cell"), "shape"),
         (lambda: score_location(*locations(1)[0], [0.0, 0.0], ADVERSARY, "mean"), "loss"),
         (lambda: tally_locations([]), "no scores"),
         (lambda: members(0), "n_rounds"),
         (lambda: is_correct(MembershipSecret(0), 2), "guess"),
         (lambda: tally_memberships(3, 2, 0.5), "hits"),
-        (lambda: tally_memberships(1, 2, 1.5), "outside"),
+        (lambda: tally_memberships(1, 2, 1.5), r"in \[0, 1\]"),
     ],
 )
 def test_bad_input_is_refused_with_words(call, message):

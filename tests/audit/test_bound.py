@@ -212,7 +212,8 @@ def test_data_sets_that_are_no_neighbors_are_refused_whatever_their_order(data):
         if found is not None and adjacency in (None, found):
             assert epsilon_lower_bound(run, points, neighbor, **options).n_runs == 20
             continue
-        said = f"{n_gone} of {len(points)} records of points.* {n_come} of {len(neighbor)} of neighbor.*differ by one"
+        gone, come = f"{n_gone} of the {len(points)} records", f"{n_come} of the {len(neighbor)} records"
+        said = f"differ by one.* {gone} of points .* {come} of neighbor"
         with pytest.raises(ValueError, match=said):
             epsilon_lower_bound(run, points, neighbor, **options)
 

@@ -91,7 +91,7 @@ def test_a_place_does_not_hang_on_who_else_is_there():
 @pytest.mark.parametrize(
     ("low", "high", "words"),
     [
-        ((-91.0, 0.0), (10.0, 1.0), "latitudes"),
+        ((-91.0, 0.0), (10.0, 1.0), "Latitudes"),
         ((0.0, -100.0), (1.0, 300.0), "longitudes"),
         ((-60.0, -90.0), (60.0, 90.0), "at most 3,000 km"),
         ((-89.0, -100.0), (-88.0, 100.0), "at most 3,000 km"),

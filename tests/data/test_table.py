@@ -315,13 +315,13 @@ def test_numbers_can_be_categories_and_groups():
 @pytest.mark.parametrize(
     ("chosen", "words"),
     [
-        ({"categories": (("x", ("one",)),), "scaling": "unit"}, "its category 'one' is none"),
+        ({"categories": (("x", ("one",)),), "scaling": "unit"}, "its category 'one' is not a number"),
         ({"categories": (("nowhere", ("one",)),), "scaling": "unit"}, "no column 'nowhere'"),
         ({"categories": (("name", ("a",)),)}, 'scaling="unit"'),
-        ({"categories": (("name", ("a",)),), "scaling": "unit", "category_weight": 2.0}, "weigh '2.0'"),
-        ({"categories": (("name", ("a", "a")),), "scaling": "unit"}, "one name"),
+        ({"categories": (("name", ("a",)),), "scaling": "unit", "category_weight": 2.0}, "got '2.0'"),
+        ({"categories": (("name", ("a", "a")),), "scaling": "unit"}, "the same name"),
         ({"group": ("name", "z")}, "No row has the chosen group"),
-        ({"group": ("gap", "z")}, "'z' is none"),
+        ({"group": ("gap", "z")}, "'z' is not a number"),
     ],
 )
 def test_categories_that_cannot_be_are_refused(chosen, words):

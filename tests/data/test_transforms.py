@@ -124,9 +124,9 @@ def test_weights_follow_from_public_inputs_alone():
         ({"per_kilometer": (None, None, 0.0, None)}, "must be a number above 0, got '0.0'"),
         ({"per_kilometer": (None, None, float("nan"), None)}, "got 'nan'"),
         ({"per_kilometer": (None, None, 1e9, None)}, f"at least {LEAST_WEIGHT:g} is needed"),
-        ({"per_kilometer": (None, 1.0)}, "There were 2 amounts"),
-        ({"per_kilometer": (None, None, 1.0, None), "scaling": "none"}, "There were 4 amounts"),
-        ({"per_kilometer": (None, None, 1.0, None), "place": None}, "There were 4 amounts"),
+        ({"per_kilometer": (None, 1.0)}, "or none, got 2"),
+        ({"per_kilometer": (None, None, 1.0, None), "scaling": "none"}, "or none, got 4"),
+        ({"per_kilometer": (None, None, 1.0, None), "place": None}, "or none, got 4"),
     ],
 )
 def test_amounts_that_weigh_nothing_are_refused_with_a_way_out(arguments, message):

@@ -104,7 +104,7 @@ NO_TABLES = [
     (PNG, "mine.csv", "a PNG image"),
     (b"PK\x03\x04" + bytes(100), "mine.csv", "save it as .xlsx"),
     (b"<?xml version='1.0'?><kml/>", "places.txt", "a KML file of places"),
-    (b"just some words\nwithout any number\n", "notes.txt", "No column of this file is numeric"),
+    (b"just some words\nwithout any number\n", "notes.txt", "At least one column must be numeric"),
     (b"\x00\x01\x02" * 500, "mine.csv", ""),
     (b"a,b\n", "mine.csv", ""),
 ]
@@ -384,14 +384,14 @@ def test_a_file_that_is_no_table_as_it_is_read_can_be_read_in_another_way(upload
     page.set("selectbox", NAMES, "1")
     assert list(page.widget("multiselect", "Features").value) == ["7", "3"]
     page.set("selectbox", "Separator", "|")
-    assert "No column of this file is numeric" in page.said
+    assert "At least one column must be numeric" in page.said
     page.set("selectbox", "Separator", "automatic")
     assert list(page.widget("multiselect", "Features").value) == ["7", "3"]
 
     page = upload(b"1,2\nage,income\n" + b"\n".join(b"%d,%d" % (i, 3 * i) for i in range(30)))
     page.set("selectbox", NAMES, "1")
     assert list(page.widget("multiselect", "Features").value) == ["age", "income"], "other columns, new suggestions"
-    assert "No column of this file is numeric" in page.set("selectbox", NAMES, "none").said
+    assert "At least one column must be numeric" in page.set("selectbox", NAMES, "none").said
 
 
 def test_the_row_of_the_names_is_picked_by_its_words_and_shown_where_it_is_not_the_first(upload):

@@ -136,9 +136,9 @@ def test_a_set_is_scaled_by_its_own_extremes(tmp_path):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (None, "looked for as blobs.csv.gz or blobs.csv"),
-        ("x,y\n1,2\n1,2\n3,4\n", "fewer than 4 different"),
-        ("x,y\n1,2\n2,2\n3,2\n4,2\n", "blobs.csv: Column 'y' had one value only"),
+        (None, "neither as blobs.csv.gz nor as blobs.csv"),
+        ("x,y\n1,2\n1,2\n3,4\n", "at least 4 different"),
+        ("x,y\n1,2\n2,2\n3,2\n4,2\n", "blobs.csv: Column 'y' has only one value"),
         ("x,y\n1,2\n2,\n3,5\n4,2\n", "blobs.csv: "),
     ],
 )
