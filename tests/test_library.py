@@ -201,10 +201,10 @@ MISTAKES = {
     "a file to load": (lambda: load("mine.csv"), r"goes to `dpviz\.run`"),
     "an estimator": (lambda: dpviz.estimators.DPLlyod, "Perhaps DPLloyd"),
     "an array has no names": (lambda: run_people(data=PEOPLE.to_numpy(), features=["a"]), "an array"),
-    "a set has its own": (lambda: run_people(None, BLOBS, features=["x"]), "features were given with a Dataset"),
+    "a set has its own": (lambda: run_people(None, BLOBS, features=["x"]), "features cannot be given for a Dataset"),
     "bounds name the features": (lambda: run_people(((0,) * 3, (9,) * 3)), r"\(age, bmi\)"),
-    "reversed bounds": (lambda: run_people(((0, 50), (120, 0))), "bounds of bmi were reversed"),
-    "reversed for all": (lambda: run_people((120, 0)), "bounds of age were reversed.*Swap"),
+    "reversed bounds": (lambda: run_people(((0, 50), (120, 0))), "bounds of bmi must be below"),
+    "reversed for all": (lambda: run_people((120, 0)), "bounds of age must be below.*Swap"),
     "dates": (lambda: run_people(data=PEOPLE.assign(d=pd.Timestamp("2024-01-01"))), "these are not: 'd'"),
     "two names": (lambda: run_people(data=PEOPLE.set_axis(["a", "a"], axis=1)), "the same name"),
 }
@@ -322,7 +322,7 @@ def test_nothing_claimed_is_told_everywhere():
     found = dpviz.compare([my_fit, "dplloyd"], data, epsilon=1.0, seeds=2)
     assert found.table()["failed"].tolist() == [0, 0]
     assert "My fit" in found.figure().svg
-    with dpviz.budget(epsilon=1), pytest.raises(ValueError, match="No guarantee of My fit is proved"):
+    with dpviz.budget(epsilon=1), pytest.raises(ValueError, match="My fit has no proved guarantee"):
         dpviz.run(my_fit, data)
 
 

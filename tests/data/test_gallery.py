@@ -124,9 +124,9 @@ def test_errors_say_the_way_out(arguments, message):
 @pytest.mark.parametrize(
     ("name", "knobs", "message"),
     [
-        ("blobs", {"noise": 1.0}, "blobs was given the knob 'noise', but its knobs are n_clusters, overlap"),
-        ("iris", {"noise": 1.0}, "but it has none"),
-        ("city", {"noise": 1.0}, "but it has none"),
+        ("blobs", {"noise": 1.0}, "blobs does not have the parameter 'noise': its parameters are n_clusters, overlap"),
+        ("iris", {"noise": 1.0}, "it has no parameters"),
+        ("city", {"noise": 1.0}, "it has no parameters"),
         ("blobs", {"overlap": 1.5}, "overlap must be from 0 to 1, got 1.5"),
         ("blobs", {"n_clusters": 2.5}, "n_clusters must be a whole number.*got 2.5"),
         ("blobs", {"imbalance": 0.96}, "imbalance must be .*got 0.96"),

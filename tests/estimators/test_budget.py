@@ -202,8 +202,8 @@ def test_noise_that_spends_more_than_it_says_is_refused():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "exactly one"),
-        ({"epsilon": 1.0, "rho": 1.0}, "exactly one"),
+        ({}, "Exactly one"),
+        ({"epsilon": 1.0, "rho": 1.0}, "Exactly one"),
         ({"epsilon": 0.0}, "finite and above 0"),
         ({"rho": math.inf}, "finite and above 0"),
         ({"epsilon": 1.0, "delta": 1.0}, r"in \[0, 1\)"),
