@@ -192,8 +192,7 @@ def ray_segment(release: ZonePath, nonprivate_known_sums: FloatArray) -> Segment
         for rows, length in zip((centers, known), lengths, strict=True)
     )
     across = one - np.einsum("ij,ij->i", one, other)[:, None] * other
-    sines = np.where((lengths[0] > 0) & (lengths[1] > 0), np.linalg.norm(across, axis=1), 1.0)
-    off = np.where(free, sines, 0.0)
+    off = np.where(free, np.where((lengths[0] > 0) & (lengths[1] > 0), np.linalg.norm(across, axis=1), 1.0), 0.0)
     cluster = int(off.argmax())
     if off[cluster] < OFF_RAY:
         return None

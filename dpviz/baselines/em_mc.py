@@ -357,8 +357,7 @@ class _EmMcRun(Confidential):
         reach = np.abs(self.axes).sum(axis=1) / 2.0
         picked = []
         for scale, scale_rng in enumerate(scale_rngs):
-            cover = covers(self.places, reach, 2 ** (scale + 2))
-            step = self._pick(scale, cover, rng=scale_rng)
+            step = self._pick(scale, covers(self.places, reach, 2 ** (scale + 2)), rng=scale_rng)
             picked.append(step.candidates[step.picks])
             yield step
         yield self._average(np.concatenate(picked), rng=last_rng)

@@ -171,5 +171,4 @@ def block_centers(unit: Points, blocks: Labels, n_blocks: int, start: Centers, *
 def in_order(centers: FloatArray) -> FloatArray:
     """Return the centers (..., k, d) sorted by their first coordinate, ties by the next, and by nothing else."""
     # np.lexsort sorts by the last key first.
-    keys = np.moveaxis(centers, -1, 0)[::-1]
-    return np.take_along_axis(centers, np.lexsort(keys, axis=-1)[..., None], axis=-2)
+    return np.take_along_axis(centers, np.lexsort(np.moveaxis(centers, -1, 0)[::-1], axis=-1)[..., None], axis=-2)

@@ -167,8 +167,7 @@ def _answer_of(
 
 def _start() -> "subprocess.Popen[bytes]":
     """Start a process that parses one file. Its path contains the package, even if that is not installed."""
-    home = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-c", f"{GIVE_WAY}from dpviz.data.confined import answer; answer()"],
         stdin=subprocess.PIPE,

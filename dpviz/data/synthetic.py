@@ -236,8 +236,7 @@ def nested(n: int, *, spread: float, rng: np.random.Generator) -> Dataset:
 def outliers(n: int, *, share: float, rng: np.random.Generator) -> Dataset:
     """Draw `n` records from three Gaussians amid a wide box, a `share` of them uniform in it, label 3."""
     rng_labels, rng_points, rng_far = rng.spawn(3)
-    weights = np.append(np.full(3, (1 - share) / 3), share)
-    labels = _draw_labels(n, weights, rng=rng_labels)
+    labels = _draw_labels(n, np.append(np.full(3, (1 - share) / 3), share), rng=rng_labels)
     near = OUTLIER_CENTERS[np.minimum(labels, 2)] + OUTLIER_SIGMA * rng_points.standard_normal((n, 2))
     points = np.where((labels == 3)[:, None], rng_far.uniform(0.0, OUTLIER_SIDE, size=(n, 2)), near)
     note = "A few faraway records make the box wide, and noise follows the box, not the clusters."
@@ -343,8 +342,7 @@ def stand_ins(box: Box, n_clusters: int) -> Points:
 
     There are STAND_INS of them, or two per cluster if that is more.
     """
-    n = max(STAND_INS, 2 * n_clusters)
-    return box.clip(box.from_unit(np.random.default_rng(0).random((n, box.d))))
+    return box.clip(box.from_unit(np.random.default_rng(0).random((max(STAND_INS, 2 * n_clusters), box.d))))
 
 
 def cluster_weights(n_clusters: int, imbalance: float) -> FloatArray:

@@ -270,8 +270,7 @@ def _outlines(scene: Scene, visible: VisibleLayer, theme: Theme) -> Iterator[Spe
             case Kind.CIRCLES:
                 angles = np.linspace(0.0, 2.0 * np.pi, CORNERS)
                 around = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-                radius = np.abs(array("radius"))[mine][:, None, None]
-                paths = array("center")[mine][:, None] + radius * around
+                paths = array("center")[mine][:, None] + np.abs(array("radius"))[mine][:, None, None] * around
                 style |= fill
             case Kind.ARROWS:
                 paths = np.stack([array("tail"), array("head")], axis=1)[mine]

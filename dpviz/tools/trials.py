@@ -318,8 +318,7 @@ def floor_cost(method: str, source: TrialSource, targets: TrialTargets, n_center
     measure = ALGORITHMS[method].targets
     # Only methods with targets get here.
     assert measure is not None
-    chosen = measure.best(places, data.points, n_centers, (), rng)
-    return float(measure.cost(places, data.points, places[chosen]))
+    return float(measure.cost(places, data.points, places[measure.best(places, data.points, n_centers, (), rng)]))
 
 
 def cluster_figures(

@@ -59,8 +59,7 @@ def nonprivate_cost_ratios(params: Params) -> FloatArray:
     unit = data.box.to_unit(data.box.clip(data.points))
     runs = [algorithm.fit(data.points, data.box, params, rng=np.random.default_rng(seed)) for seed in range(N_RUNS)]
     floor = lloyd(unit, runs[0].trace[0].previous_centers).nonprivate_centers
-    centers = np.stack([floor, *(data.box.to_unit(run.release.centers) for run in runs)])
-    costs = nonprivate_costs(unit, centers)
+    costs = nonprivate_costs(unit, np.stack([floor, *(data.box.to_unit(run.release.centers) for run in runs)]))
     return np.asarray(costs[1:] / costs[0])
 
 
@@ -138,8 +137,7 @@ def digits() -> Answer:
     """Measure how many digits of a record the attacker gets right in published mode: the median of the runs."""
     data = records()
     guesses = attack_runs(data.points, data.box, AttackQuestion((), RECORD, PUBLISHED), 0, 0, N_ATTACKS)
-    error = float(np.median(guesses.nonprivate_errors))
-    right = -math.log10(max(error, np.finfo(float).eps))
+    right = -math.log10(max(float(np.median(guesses.nonprivate_errors)), np.finfo(float).eps))
     return Answer(right, {"measured": f"{math.floor(right)}", "runs": str(N_ATTACKS)})
 
 

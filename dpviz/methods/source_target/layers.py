@@ -169,8 +169,7 @@ def average_layers(
         one, many = words.nouns.target
         names = tuple(f"stands for {n} {one if n == 1 else many}" for n in step.core.weights.astype(int).tolist())
         style = {"symbol": "square", "size": 7.0, "names": names}
-        name = f"{one} with an average"
-        layers.append(_layer(name, Kind.MARKS, ink, throughout, plane(places[None]), **style))
+        layers.append(_layer(f"{one} with an average", Kind.MARKS, ink, throughout, plane(places[None]), **style))
     exact = plane(to_unit(step.nonprivate_averages)[None])
     noisy = plane.pinned(plane(to_unit(step.noisy_averages)[None]))
     threads = np.concatenate([exact, noisy], axis=-1).repeat(2, axis=0)

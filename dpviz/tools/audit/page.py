@@ -465,8 +465,7 @@ def explain(page: PageFrame, question: AuditQuestion, case: AuditCase | None) ->
     after_picture("wait-read")
     there, parts, code = known(page, question), [], ""
     if case is not None and there is not None:
-        formulas = pictures.formulas(there.audited, public=page.public)
-        parts = [reading.FormulaPart("", formulas, pictures.WORDS)]
+        parts = [reading.FormulaPart("", pictures.formulas(there.audited, public=page.public), pictures.WORDS)]
         code = calls_excerpt(code_of(page, question))
     reading.article(pictures.MISREADINGS, pictures.PAPERS, parts, code, CODE)
 

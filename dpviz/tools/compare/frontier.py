@@ -130,8 +130,7 @@ class Series(Confidential):
     @property
     def curve(self) -> Curve:
         """Median and band in decades."""
-        logs = np.log10(np.clip(self.nonprivate_ratios, LOWEST_RATIO, HIGHEST_RATIO))
-        low, middle, high = percentiles(logs)
+        low, middle, high = percentiles(np.log10(np.clip(self.nonprivate_ratios, LOWEST_RATIO, HIGHEST_RATIO)))
         dashed = self.standing is not EpsilonMeaning.SAME
         return Curve(self.legend, self.hue, np.log10(self.x), low, middle, high, f"{self.key}{LINE}", dashed=dashed)
 

@@ -462,8 +462,7 @@ def written(rows_of_parts: Mapping[TrialPart, Sequence[Row]]) -> bytes:
 
 def packed(centers: Centers, box: Box) -> str:
     """Return centers (m, d) inside the box as base64 of 16-bit numbers, rounded to 1 / LEVELS of the box."""
-    unit = np.clip(box.to_unit(centers), 0.0, 1.0)
-    return b64encode(np.round(unit * LEVELS).astype("<u2").tobytes()).decode()
+    return b64encode(np.round(np.clip(box.to_unit(centers), 0.0, 1.0) * LEVELS).astype("<u2").tobytes()).decode()
 
 
 def unpacked(text: str, box: Box) -> Centers:

@@ -93,8 +93,7 @@ def log_stakes(met: tuple[bool, ...], probability: float) -> tuple[float, float]
     q = (before + probability) / (np.arange(len(runs)) + 1.0)
     stakes = []
     for bet in (np.maximum(q, probability), np.minimum(q, probability)):
-        factors = np.where(runs, bet / probability, (1.0 - bet) / (1.0 - probability))
-        stakes.append(float(np.log(factors).sum()))
+        stakes.append(float(np.log(np.where(runs, bet / probability, (1.0 - bet) / (1.0 - probability))).sum()))
     return stakes[0], stakes[1]
 
 

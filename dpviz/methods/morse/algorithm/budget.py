@@ -96,8 +96,7 @@ def noise_scale(scheme: MorseScheme) -> float:
         laplace = scheme.n_iterations * lloyd_sensitivity(scheme.d, scheme.adjacency) ** 2
         second = second_sensitivity(scheme.d, scheme.adjacency) ** 2
         return math.sqrt((laplace + second) / (2 * zcdp_rho_for(scheme.budget)))
-    sensitivity = moment_sensitivity(scheme.d, scheme.adjacency)
-    return sensitivity * math.sqrt(scheme.n_iterations) / gdp_mu(scheme.budget)
+    return moment_sensitivity(scheme.d, scheme.adjacency) * math.sqrt(scheme.n_iterations) / gdp_mu(scheme.budget)
 
 
 def guarantee_of(scheme: MorseScheme, events: tuple[Event, ...]) -> Guarantee:

@@ -67,8 +67,7 @@ def _split(targets: bytes, d: int, radius: float) -> Coreset:
         n_closed += int(closed.sum())
         rows, starts = _halved(rows, inside, cells, starts, ~closed)
     representatives = np.concatenate(representatives_by_level)
-    weights = np.bincount(owners, minlength=len(representatives)).astype(np.float64)
-    return Coreset(representatives, owners, weights)
+    return Coreset(representatives, owners, np.bincount(owners, minlength=len(representatives)).astype(np.float64))
 
 
 def _halved(
@@ -76,8 +75,7 @@ def _halved(
 ) -> tuple[Labels, Labels]:
     """Return the points of the open cells, each cell's lower half first, and where each half begins."""
     widths = np.maximum.reduceat(inside, starts, axis=0) - np.minimum.reduceat(inside, starts, axis=0)
-    axis = widths.argmax(axis=1)
-    values = np.take_along_axis(inside, axis[cells][:, None], axis=1)[:, 0]
+    values = np.take_along_axis(inside, widths.argmax(axis=1)[cells][:, None], axis=1)[:, 0]
     open_rows = np.flatnonzero(open_cells[cells])
     # The sort is stable, so equal values keep their order.
     order = open_rows[np.lexsort((values[open_rows], cells[open_rows]))]

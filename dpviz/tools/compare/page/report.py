@@ -104,8 +104,7 @@ def offer_public(frame: PageFrame, question: CompareQuestion, query: str) -> Non
     epsilon = read_at()
     promises = ((key, promised(frame, question, key, epsilon)) for key in question.entries)
     guarantees = {key: guarantee for key, guarantee in promises if guarantee is not None}
-    facts = facts_of(frame, question, epsilon, guarantees, query)
-    buttons(paper.public_paper(facts), epsilon, "public", OPEN)
+    buttons(paper.public_paper(facts_of(frame, question, epsilon, guarantees, query)), epsilon, "public", OPEN)
 
 
 def promised(frame: PageFrame, question: CompareQuestion, key: str, epsilon: float) -> Guarantee | None:
