@@ -98,7 +98,7 @@ def ends(hits: ArrayLike, n_runs: ArrayLike, beta: float) -> Chances:
 def log_ratio(low: ArrayLike, high: ArrayLike, delta: float) -> FloatArray:
     """Return ln((low - delta) / high), or minus infinity if the numerator is not positive."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.maximum(np.asarray(low) - delta, 0.0)) - np.log(high))
+        return np.log(np.maximum(np.asarray(low) - delta, 0.0)) - np.log(high)
 
 
 def least_epsilons(hits: ArrayLike, other_hits: ArrayLike, n_runs: ArrayLike, beta: float, delta: float) -> FloatArray:
@@ -431,7 +431,7 @@ def _thresholds(values: FloatArray) -> FloatArray:
     below = np.unique(places)
     middles = finite[below] + (finite[below + 1] - finite[below]) / 2.0
     lowest = finite[:1] - 1.0 if values[0] < finite[0] else finite[:0]
-    return np.asarray(np.concatenate([lowest, middles]))
+    return np.concatenate([lowest, middles])
 
 
 # -- The limit of every attack: trade-off curves from a mechanism's privacy profile --
@@ -478,6 +478,6 @@ def events_profile(events: Iterable[Event], adjacency: Adjacency) -> Profile:
 
     def profile(at: FloatArray) -> FloatArray:
         deltas = np.asarray(losses.get_delta_for_epsilon(list(at)), dtype=np.float64)
-        return np.asarray(np.where(at >= pure, 0.0, np.minimum(deltas, 1.0)))
+        return np.where(at >= pure, 0.0, np.minimum(deltas, 1.0))
 
     return profile

@@ -288,6 +288,6 @@ def _linear(
         table = np.stack([columns[name] for name in names], axis=1)
         table = np.where(np.isnan(table), low, table)
         inner = np.clip(table, low, high)
-        return np.asarray(((inner if cut else np.where(np.isfinite(table), table, inner)) - middle) @ weights)
+        return ((inner if cut else np.where(np.isfinite(table), table, inner)) - middle) @ weights
 
     return project

@@ -316,7 +316,7 @@ class RandomProjection:
 
     def places(self, points: Points) -> Points:
         """Return y (n, p) of records (n, d), data units, each by itself; not yet cut off at the box's walls."""
-        return np.asarray(projections(np.ascontiguousarray(2.0 * self.before.to_unit(points) - 1.0), self.axes))
+        return projections(np.ascontiguousarray(2.0 * self.before.to_unit(points) - 1.0), self.axes)
 
     def back(self, places: Points) -> Points:
         """Return A^T y (m, d), data units: the point nearest to the box's middle that projects to each place y (m, p).
@@ -352,7 +352,7 @@ def sample_mask(values: FloatArray, share: float) -> NDArray[np.bool_]:
     coin = np.full(len(bits), SAMPLING_KEY, dtype=np.uint64)
     for column in (*bits.T, copies):
         coin = _splitmix(coin ^ column)
-    return np.asarray((coin >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share)
+    return (coin >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
 
 
 def _splitmix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

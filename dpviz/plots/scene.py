@@ -226,7 +226,7 @@ class Axis:
         low, high = self.values
         values = low + (high - low) * np.asarray(at, dtype=np.float64)
         with np.errstate(over="ignore"):
-            return np.asarray(10.0**values if self.log else values)
+            return 10.0**values if self.log else values
 
 
 @immutable_value

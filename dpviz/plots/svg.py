@@ -92,11 +92,11 @@ class PixelPlane:
 
     def x(self, at: ArrayLike) -> FloatArray:
         """Return pixels of scene coordinates across."""
-        return np.asarray(self.left + (np.asarray(at, dtype=np.float64) - self.x0) * self.kx)
+        return self.left + (np.asarray(at, dtype=np.float64) - self.x0) * self.kx
 
     def y(self, at: ArrayLike) -> FloatArray:
         """Return pixels of scene coordinates up."""
-        return np.asarray(self.top + (self.y1 - np.asarray(at, dtype=np.float64)) * self.ky)
+        return self.top + (self.y1 - np.asarray(at, dtype=np.float64)) * self.ky
 
     def xy(self, places: FloatArray) -> FloatArray:
         """Return pixels of places (..., 2)."""

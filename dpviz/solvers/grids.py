@@ -344,7 +344,7 @@ class NestedGrid:
         own, inner = outer_scale**2, size * scale**2
         # Without noise both counts are exact.
         share = inner / (own + inner) if outer_scale > 0 else np.zeros(len(size))
-        return np.asarray(noisy + np.repeat(share * (outer - sums) / size, np.diff(self.first)))
+        return noisy + np.repeat(share * (outer - sums) / size, np.diff(self.first))
 
 
 def spread_within(places: Points, low: Points, high: Points) -> Points:
@@ -489,7 +489,7 @@ class _Marginal:
         upto = np.concatenate([[0.0], np.cumsum(steps)])
         at = np.clip(np.searchsorted(self.grid, x, side="right") - 1, 0, len(self.heights) - 1)
         beyond = self.heights[at] * (x ** (power + 1) - self.grid[at] ** (power + 1)) / (power + 1)
-        return np.asarray(upto[at] + beyond)
+        return upto[at] + beyond
 
     def means(self, edges: FloatArray) -> FloatArray:
         """Return the mean place of the records between neighboring edges; halfway if the edges fall."""

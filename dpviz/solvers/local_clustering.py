@@ -35,7 +35,7 @@ def standard_scaled(points: ArrayLike) -> Points:
     deviations = rows.std(axis=0)
     # If a column's spread is within the rounding of its values, there is nothing to scale.
     flat = deviations <= 1e-12 * np.maximum(np.abs(rows).max(axis=0), 1e-300)
-    return np.asarray(np.where(flat, 0.0, (rows - rows.mean(axis=0)) / np.where(flat, 1.0, deviations)))
+    return np.where(flat, 0.0, (rows - rows.mean(axis=0)) / np.where(flat, 1.0, deviations))
 
 
 def cluster(points: ArrayLike, method: str, n_clusters: int, *, rng: np.random.Generator) -> Labels:

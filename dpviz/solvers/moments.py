@@ -159,7 +159,7 @@ def repaired_covariances(covariances: FloatArray, floor: float) -> FloatArray:
     """Return symmetric covariances (K, D, D) whose eigenvalues are at least `floor` > 0: post-processing."""
     values, vectors = algebra.eigen((covariances + covariances.transpose(0, 2, 1)) / 2)
     repaired = algebra.product(vectors * np.maximum(values, floor)[:, None, :], vectors.transpose(0, 2, 1))
-    return np.asarray((repaired + repaired.transpose(0, 2, 1)) / 2)
+    return (repaired + repaired.transpose(0, 2, 1)) / 2
 
 
 def round_mixture(means: Centers, least_variance: float) -> Mixture:

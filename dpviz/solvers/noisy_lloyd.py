@@ -316,4 +316,4 @@ def steadied(noisy: Centers, before: Centers, noisy_counts: Counts, *, count_sca
     off = 2.0 * noisy.shape[1] * sum_scale**2 + 2.0 * count_scale**2 * ((noisy - BOX_MIDDLE) ** 2).sum(axis=1)
     off /= np.maximum(noisy_counts, 1.0) ** 2
     shares = np.where(squares > off, 1.0 - off / np.where(squares > off, squares, 1.0), 0.0)
-    return np.asarray(before + shares[:, None] * moves)
+    return before + shares[:, None] * moves

@@ -304,7 +304,7 @@ def clamped_laplace(
     length = np.linalg.norm(noise, axis=2)
     limit = radius[:, None]
     shrink = np.where(length > limit, limit / np.where(length > 0, length, 1.0), 1.0)
-    return np.asarray(mean[:, None, :] + shrink[..., None] * noise)
+    return mean[:, None, :] + shrink[..., None] * noise
 
 
 def zone_density(offsets: FloatArray, axis: FloatArray, lam: FloatArray, epsilon: float) -> FloatArray:
@@ -422,7 +422,7 @@ def _marginal(lam: FloatArray, rate: FloatArray, phi: FloatArray) -> FloatArray:
     tilted = -functions.expm1(-rate * length) / np.where(rate > 0, rate, 1.0)
     over_delta = np.where(rate > 0, tilted, length)
     nearest = 2.0 * lam - 1.0
-    return np.asarray(slope * over_delta * functions.exp(-rate * (2.0 * angle / math.pi + first - nearest)))
+    return slope * over_delta * functions.exp(-rate * (2.0 * angle / math.pi + first - nearest))
 
 
 def _invert(edges: FloatArray, density: FloatArray, masses: FloatArray, uniforms: FloatArray) -> FloatArray:

@@ -91,7 +91,7 @@ class NoisyAverage(Confidential):
         off = sum(np.abs(np.outer(x, counts) - total) for x, total in zip(places.T, self.sums, strict=True))
         logs = -off / self.noise.sum_scale + len(self.sums) * np.log(counts)
         logs = logs - np.abs(counts - self.count) / self.noise.count_scale + log_weights
-        return np.asarray(scipy.special.logsumexp(logs, axis=1))
+        return scipy.special.logsumexp(logs, axis=1)
 
 
 def lens_on(

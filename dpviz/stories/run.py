@@ -435,7 +435,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     def released_places(self) -> Points:
         """The released centers or points (m, d), data units."""
         release: Any = self.result.release
-        return np.asarray(release.points if isinstance(release, PointsRelease) else release.centers)
+        return release.points if isinstance(release, PointsRelease) else release.centers
 
     def dp_events(self) -> Any:
         """Return the spending for all rows of a person, as a `dp_accounting.DpEvent` (`accounting.dp_events`)."""

@@ -64,7 +64,7 @@ def placing(colored: ColoredLandscape, stage: Stage) -> Place:
 
 def _strip_height(colored: ColoredLandscape, places: FloatArray) -> FloatArray:
     """Return the height (m,) of a single feature's density in its strip, at places (m, 1)."""
-    return np.asarray(STRIP_HEIGHT * np.exp(colored.mixture.log_density(places) - colored.top))
+    return STRIP_HEIGHT * np.exp(colored.mixture.log_density(places) - colored.top)
 
 
 def _color_rows(colored: ColoredLandscape, stage: Stage) -> Rows:

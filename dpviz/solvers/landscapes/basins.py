@@ -51,7 +51,7 @@ def assign_components(mixture: Mixture, points: ArrayLike) -> Labels:
     rows = as_points(points, n_features=mixture.d)
     best = [mixture.log_terms(rows[i : i + ROWS]).argmax(axis=1) for i in range(0, len(rows), ROWS)]
     components = np.concatenate(best) if best else np.empty(0, dtype=np.intp)
-    return np.asarray(landscape(mixture).component_minima[components])
+    return landscape(mixture).component_minima[components]
 
 
 def assign_clusters(mixture: Mixture, points: ArrayLike, n_clusters: int, *, cheap: bool = False) -> Labels:
@@ -80,7 +80,7 @@ def assign_clusters(mixture: Mixture, points: ArrayLike, n_clusters: int, *, che
     """
     clusters = merge_tree(mixture).cut(n_clusters)
     basins = assign_components(mixture, points) if cheap else assign_basins(mixture, points)
-    return np.asarray(clusters[basins])
+    return clusters[basins]
 
 
 def _settle_rest(mixture: Mixture, places: Points, labels: Labels) -> Labels:

@@ -264,7 +264,7 @@ def simplex_starts(mixture: Mixture) -> Points:
     places = solved(metric, algebra.product(shares, pulls))
     here = mixture.at(places)
     count = SIMPLEX_STARTS if mixture.d <= FEW_AXES else SIMPLEX_STARTS // 2
-    return np.asarray(places[np.argsort(unit_lengths(here), kind="stable")[:count]])
+    return places[np.argsort(unit_lengths(here), kind="stable")[:count]]
 
 
 @functools.lru_cache(maxsize=64)
@@ -339,7 +339,7 @@ def _met(at: Points, metric: FloatArray, walks: Labels, follows: Labels) -> Labe
     heir = np.arange(len(follows))
     heir[walks] = walks[firsts][names]
     follows[:] = heir[follows]
-    return np.asarray(np.sort(firsts))
+    return np.sort(firsts)
 
 
 def _gaps(mixture: Mixture, minima: Points, candidates: Candidates) -> Points:

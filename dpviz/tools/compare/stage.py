@@ -349,7 +349,7 @@ class UnitOf:
 
     def __call__(self, places: Points) -> FloatArray:
         """Return places (m, d) in box units."""
-        return np.asarray((places - self._low) / self._widths)
+        return (places - self._low) / self._widths
 
 
 # -- Findings --

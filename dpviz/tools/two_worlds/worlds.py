@@ -247,7 +247,7 @@ def one_radius_away(params: DistanceParams, box: Box, place: Points, radius: flo
     The move goes toward the farthest corner, and no farther.
     """
     way = farthest_corner(box, place) - place
-    return np.asarray(place + min(1.0, radius / noise_distance(params, box, way)) * way)
+    return place + min(1.0, radius / noise_distance(params, box, way)) * way
 
 
 def laplace_limit(epsilon: float, distance: float, d: int) -> float:

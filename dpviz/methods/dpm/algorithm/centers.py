@@ -227,7 +227,7 @@ def ball_shares(d: int, sigma: float, noisy_counts: Counts) -> FloatArray:
     The radii are BALL times sqrt(2 d) sigma / n~, the root mean square length of the first average's noise. `sigma` is
     the standard deviation of the noise of one average for a sensitivity of 1.
     """
-    return np.asarray(BALL * math.sqrt(2.0 * d) * sigma / np.maximum(noisy_counts, 1.0))
+    return BALL * math.sqrt(2.0 * d) * sigma / np.maximum(noisy_counts, 1.0)
 
 
 def is_twice(d: int, balls: FloatArray) -> bool:

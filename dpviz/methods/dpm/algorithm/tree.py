@@ -57,7 +57,7 @@ def emptiness(counts: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
     the subset, raised to 1 if it is less; they broadcast. Curator only, because it is exact. With n~ fixed, one record
     more or less moves it by at most 1/n~, because clipping brings values together.
     """
-    return np.asarray(np.clip(1.0 - np.divide(counts, np.maximum(noisy_count, LEAST_COUNT)), 0.0, 1.0))
+    return np.clip(1.0 - np.divide(counts, np.maximum(noisy_count, LEAST_COUNT)), 0.0, 1.0)
 
 
 def centreness(
@@ -104,7 +104,7 @@ def centreness(
     distance = np.maximum(half - np.abs(np.subtract(ranks, half)), 0.0)
     outer = t * distance / (size * q)
     inner = (t - 2.0 * q) / (1.0 - 2.0 * q) + distance * (1.0 - t) / (half - size * q)
-    return np.asarray(np.clip(np.where(distance <= size * q, outer, inner), 0.0, 1.0))
+    return np.clip(np.where(distance <= size * q, outer, inner), 0.0, 1.0)
 
 
 def depths(counts: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -149,7 +149,7 @@ def _dig(counts: NDArray[np.int32], deepest: NDArray[np.int32]) -> None:
 
 def gap(depth: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
     """Return depth / n~, clipped to [0, 1]: the emptiness of the repaired calibration. `depth` is one of `depths`."""
-    return np.asarray(np.clip(np.divide(depth, np.maximum(noisy_count, LEAST_COUNT)), 0.0, 1.0))
+    return np.clip(np.divide(depth, np.maximum(noisy_count, LEAST_COUNT)), 0.0, 1.0)
 
 
 def smaller_side(ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> FloatArray:
@@ -159,7 +159,7 @@ def smaller_side(ranks: ArrayLike, n: ArrayLike, noisy_count: ArrayLike) -> Floa
     distance of a rank from the ends of n~ records may go either way.
     """
     half = np.maximum(noisy_count, LEAST_COUNT) / 2.0
-    return np.asarray(np.minimum(np.minimum(ranks, np.subtract(n, ranks)), half))
+    return np.minimum(np.minimum(ranks, np.subtract(n, ranks)), half)
 
 
 def unit_sensitivity(*, t: float, q: float, emptiness_weight: float) -> float:
