@@ -78,6 +78,10 @@ class NoisyAverage(Confidential):
         """Return the same cluster without one of its records (d,), from the origin."""
         return NoisyAverage(self.noise, self.count - 1.0, self.sums - person, self.least)
 
+    def potential(self, noise: FloatArray, scale: float) -> FloatArray:
+        """Return the negative logarithm of the density of noise of a scale, up to a constant."""
+        return np.abs(noise) / scale if self.noise.law == "laplace" else (noise / scale) ** 2 / 2.0
+
     def worlds(self, person: FloatArray) -> tuple[FloatArray, Densities]:
         """Return the exact averages (2, d) with one of the records (d,) and without it, and both densities."""
         return np.stack([self.mean, self.without(person).mean]), partial(log_densities, self, person)
@@ -88,9 +92,9 @@ class NoisyAverage(Confidential):
         `counts` (m,) are the noisy counts to integrate over, with their weights. The average x has the count c and the
         sum c x, so its density is the integral of p(c) c^d prod_j p(c x_j) over c.
         """
-        off = sum(np.abs(np.outer(x, counts) - total) for x, total in zip(places.T, self.sums, strict=True))
-        logs = -off / self.noise.sum_scale + len(self.sums) * np.log(counts)
-        logs = logs - np.abs(counts - self.count) / self.noise.count_scale + log_weights
+        logs = log_weights - self.potential(counts - self.count, self.noise.count_scale)
+        for x, total in zip(places.T, self.sums, strict=True):
+            logs = logs + np.log(counts) - self.potential(np.outer(x, counts) - total, self.noise.sum_scale)
         return scipy.special.logsumexp(logs, axis=1)
 
 
@@ -135,9 +139,10 @@ def log_densities(average: NoisyAverage, person: FloatArray, places: Points) -> 
     # Noisy counts (m,) that are used and equally likely between both worlds, and the logarithms of their weights.
     scale, count = average.noise.count_scale, average.count - 0.5
     least = (average.least - count) / scale
-    unused = min(scipy.stats.laplace.cdf(least), MOST_UNUSED)
-    steps = scipy.stats.laplace.ppf(unused + (1.0 - unused) * (np.arange(N_COUNTS) + 0.5) / N_COUNTS)
-    counts, log_weights, other = count + scale * steps, np.abs(steps), average.without(person)
+    law = scipy.stats.laplace if average.noise.law == "laplace" else scipy.stats.norm
+    unused = min(law.cdf(least), MOST_UNUSED)
+    steps = law.ppf(unused + (1.0 - unused) * (np.arange(N_COUNTS) + 0.5) / N_COUNTS)
+    counts, log_weights, other = count + scale * steps, average.potential(steps, 1.0), average.without(person)
     return average.log_density(places, counts, log_weights), other.log_density(places, counts, log_weights)
 
 

@@ -20,7 +20,7 @@ TABS = {
     "source_target": ("below", {"n": "60", "data_n_targets": "8"}),
 }
 # Pages with a lens on one person.
-LENSED = ("convergent_kmeans", "source_target", "nd_laplace")
+LENSED = ("convergent_kmeans", "morse", "source_target", "nd_laplace")
 OPERATION = "In the other world"
 SAID = re.compile(
     r"An attacker who guesses from this release is (?:right (\d+) times"

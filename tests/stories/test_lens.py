@@ -172,6 +172,40 @@ def test_nd_laplace_has_its_closed_forms():
     assert shown.rate < attacker_odds(3.0)
 
 
+def test_morse_attackers_see_every_pass():
+    rng = np.random.default_rng(4)
+    points = np.concatenate([rng.normal(middle, 0.05, (300, 2)).clip(0, 1) for middle in (0.25, 0.75)])
+    run = dpviz.run("morse", points, bounds=(0, 1), n_components=2, n_iterations=3, epsilon=4.0, delta=1e-5, seed=1)
+    shown, (*_, last) = run.nonprivate_lens(0), run.steps
+    x, y = 2.0 * run.unit[0] - 1.0
+    moved = np.array([1.0, x, y, x * x, x * y, y * y])
+    n = 200_000
+    noise = rng.normal(scale=last.sigma, size=(n, 3, 6))
+    # The likelier world of 3 passes, each with all moments of one component.
+    right = ((noise @ moved).sum(axis=1) > -1.5 * (moved @ moved)).mean()
+    assert abs(right - shown.rate) < 2.5 / math.sqrt(n)
+    one = ((noise[:, 0] @ moved) > -0.5 * (moved @ moved)).mean()
+    assert abs(one - shown.rate) > 2.5 / math.sqrt(n), "the last pass alone"
+    label = last.nonprivate_labels[0]
+    inside = run.unit[last.nonprivate_labels == label]
+    for records, end in ((inside, shown.ends[0]), (inside[1:], shown.ends[1])):
+        assert np.allclose(records.mean(axis=0), shown.at + shown.radius * end)
+    # The mechanism's own means, in both worlds.
+    counts = last.nonprivate_moments[label, 0] - np.array([0.0, 1.0]) + last.sigma * rng.standard_normal((n, 2))
+    sums = last.nonprivate_moments[label, 1:3] - np.outer([0.0, 1.0], [x, y])
+    made = (sums + last.sigma * rng.standard_normal((n, 2, 2))) / counts[..., None]
+    near = np.abs((made + 1.0) / 2.0 - shown.at).max(axis=2) < shown.radius / 2.0
+    sides = np.linspace(-0.5, 0.5, 41)
+    places = 2.0 * (shown.at + shown.radius * np.stack(np.meshgrid(sides, sides), axis=-1).reshape(-1, 2)) - 1.0
+    average = NoisyAverage(
+        SumNoise(last.sigma, last.sigma, "gaussian"), *last.nonprivate_moments[label, :1], sums[0], 1.0
+    )
+    mass = [np.exp(each).sum() for each in log_densities(average, np.array([x, y]), places)]
+    found, expected = near[:, 0].sum() / near.sum(), mass[0] / sum(mass)
+    assert abs(found - expected) < 3.0 / math.sqrt(near.sum()) + 1.0 / lens.N_COUNTS
+    assert 0.5 < shown.rate < attacker_odds(4.0)
+
+
 def test_three_features_have_no_lens():
     with pytest.raises(ValueError, match="two features"):
         lens_on(np.zeros((2, 3)), None, 0.5, "")

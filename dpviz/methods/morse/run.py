@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+import scipy
 
 from dpviz.accounting import zcdp_rho
 from dpviz.core import (
@@ -41,12 +42,14 @@ from dpviz.methods.morse.landscape import (
 from dpviz.methods.morse.search import Search, find, search_layers
 from dpviz.metrics import adjusted_rand
 from dpviz.plots import Frame, Measure, Scene, Strip
-from dpviz.solvers import BOX_MIDDLE, MergeTree, Mixture, assign_basins, merge_tree
+from dpviz.plots.scene import Lens
+from dpviz.solvers import BOX_MIDDLE, MergeTree, Mixture, assign_basins, features, merge_tree
 from dpviz.stories import center_facts, charts, ensemble
 from dpviz.stories.ensemble import Ensemble, Ensembles
 from dpviz.stories.glossary import meant
 from dpviz.stories.ground_layers import box_layer
 from dpviz.stories.label import VALUES, Contents, box_words, protected
+from dpviz.stories.lens import NoisyAverage, lens_on
 from dpviz.stories.outcomes import Figure, Outcome
 from dpviz.stories.panel import Fact, ceiled, chance_limit, cluster_names, counted, number, odds, places_words
 from dpviz.stories.run import Chart, Run
@@ -159,6 +162,26 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         if self.classes is None or not len(self.classes):
             return None
         return adjusted_rand(self.classes, self.nonprivate_clusters)
+
+    @property
+    def has_lens(self) -> bool:
+        """True for normal noise on the moments of components, each record in one, that hides one record."""
+        params, kind = self.params, ("dpmog_hard", "add_remove", "steady", "tight")
+        return self.is_flat_lesson and kind == (params.base, params.adjacency, params.estimator, params.calibration)
+
+    def nonprivate_lens(self, record: int) -> Lens:
+        """Return the lens on a record, by its index: the mean of its component in the last pass, in [-1, 1]^2.
+
+        The record moves all noisy values of a pass by its moments, so the best attacker against all passes has a closed
+        form.
+        """
+        last, person, sigma, n = self.steps[-1], signed(self.unit[record]), self.release.sigma, len(self.steps)
+        moments = last.nonprivate_moments[last.nonprivate_labels[record]]
+        noise, least = ensemble.SumNoise(sigma, sigma, "gaussian"), max(LEAST_COUNT, DROP_SCALES * sigma)
+        worlds = NoisyAverage(noise, float(moments[0]), moments[1:3], least).worlds(person)
+        moved = np.linalg.norm(features(person[None])) * n**0.5 / sigma
+        words = f"Noisy mean of your small hill, pass {n} of {n}"
+        return lens_on(*worlds, float(scipy.special.ndtr(moved / 2.0)), words, BOX_MIDDLE, 0.5)
 
     # The hierarchy.
 
