@@ -48,7 +48,7 @@ def nearer(release, records):
 
 
 def row_fit_scores(release, records):
-    """Of an attacker who does not know which row belongs to whom."""
+    """Return the scores of an attacker who does not know which row belongs to whom."""
     return center_fit_scores(CentersRelease(release.points), records)
 
 
