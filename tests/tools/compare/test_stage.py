@@ -107,7 +107,7 @@ def first_column(medians, most):
 @given(st.lists(st.floats(0.9, 3.0), min_size=3, max_size=3), st.sampled_from([1.05, 1.2, 2.0]))
 @settings(max_examples=60, deadline=None)
 def test_the_black_line_stands_where_the_medians_keep_the_limit(medians, most):
-    """Of runs around the medians; a line at the best run, or where one ε alone keeps the limit, stands elsewhere."""
+    """Take runs around the medians: the next test shows that a line at the best run stands elsewhere."""
     runs = np.outer(np.linspace(0.5, 1.5, 41), medians)
     found = smallest(series("dpm", runs), EPSILONS, most)
     assert (3 if found is None else EPSILONS.index(found.epsilon)) == first_column(np.median(runs, axis=0), most)
