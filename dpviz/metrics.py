@@ -135,9 +135,9 @@ def matched_labels(labels: Labels, reference: Labels) -> Labels:
     `reference`. The label -1 (noise) stays.
     """
     names, own = np.unique(labels[labels >= 0], return_inverse=True)
-    others, theirs = np.unique(reference[labels >= 0], return_inverse=True)
+    others, places = np.unique(reference[labels >= 0], return_inverse=True)
     table = np.zeros((len(names), len(others)))
-    np.add.at(table, (own, theirs), 1.0)
+    np.add.at(table, (own, places), 1.0)
     table[:, others < 0] = 0.0
     beyond = 1 + int(max(reference.max(initial=-1), -1))
     new = beyond + np.arange(len(names), dtype=np.intp)

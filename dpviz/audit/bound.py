@@ -295,14 +295,16 @@ class ChosenEvents:
     def counted(self) -> EpsilonBound:
         """Bound epsilon from the runs on which nothing was chosen."""
         names = frozenset(event.statistic for event in self.events)
-        ours, theirs = (self.learned.compute(world.part(1, 2), names) for world in (self.first, self.other))
+        first_values, other_values = (
+            self.learned.compute(world.part(1, 2), names) for world in (self.first, self.other)
+        )
         n_estimating, delta = self.first.n_runs // 2, self.options.delta
         low, high = chances(n_estimating, self.options.level())
         events = []
         for event in self.events:
             counts = [
                 int((values > event.threshold if event.above else values < event.threshold).sum())
-                for values in (ours[event.statistic], theirs[event.statistic])
+                for values in (first_values[event.statistic], other_values[event.statistic])
             ]
             hits, others = counts if event.first_is_likely else counts[::-1]
             bound = float(log_ratio(low[hits], high[others], delta))
@@ -314,8 +316,8 @@ class ChosenEvents:
             n_runs=self.first.n_runs,
             n_estimating=n_estimating,
             options=self.options,
-            scores=frozen(ours[events[0].statistic].copy() if events else np.zeros(n_estimating)),
-            other_scores=frozen(theirs[events[0].statistic].copy() if events else np.zeros(n_estimating)),
+            scores=frozen(first_values[events[0].statistic].copy() if events else np.zeros(n_estimating)),
+            other_scores=frozen(other_values[events[0].statistic].copy() if events else np.zeros(n_estimating)),
         )
 
 

@@ -178,9 +178,9 @@ def lone_rows(first: FloatArray, other: FloatArray) -> dict[str, FloatArray]:
         worlds.append((distinct, distinct[counts > 1]))
     lone = {}
     for i, world in enumerate(("first", "second")):
-        again, theirs = worlds[i][1], worlds[1 - i][0]
-        if len(again) and len(theirs):
-            again = again[np.asarray(scipy.spatial.cKDTree(theirs).query(again)[0]) > SAME]
+        again, others = worlds[i][1], worlds[1 - i][0]
+        if len(again) and len(others):
+            again = again[np.asarray(scipy.spatial.cKDTree(others).query(again)[0]) > SAME]
         if len(again):
             lone[f"nearness to a ratio of the {world} world"] = again
     return lone
@@ -203,10 +203,10 @@ def members(first: Mapping[str, Values], other: Mapping[str, Values]) -> dict[st
     """Return the whole numbers, for example of a selection, whose presence differs most between the worlds."""
     differing = {}
     for path, values in first.items():
-        theirs = other.get(path)
-        if theirs is None:
+        opposite = other.get(path)
+        if opposite is None:
             continue
-        both = (values, theirs)
+        both = (values, opposite)
         whole = all(any(row.dtype.kind in "iu" for row in rows) for rows in both)
         if not whole or any(row.ndim != 1 for rows in both for row in rows):
             continue

@@ -444,8 +444,8 @@ def noisy_guarantee(
     proved = Claim(spent, 0.0, adjacency, "Laplace counts and centered sums, composed over the iterations")
     double = f"When one record is changed instead of added or removed, the same run is {ceiled(2 * spent)}-private."
     always = (SUMS_CAVEAT,) if adjacency is Adjacency.REPLACE else (double, SUMS_CAVEAT)
-    ours = ((adjacency is Adjacency.REPLACE, REPLACED), (params.start == "private", SEEDED))
-    otherwise = "; ".join((*filter(None, differs), *(words for holds, words in ours if holds)))
-    said = (*start_caveats(params), *caveats, *always)
+    conditions = ((adjacency is Adjacency.REPLACE, REPLACED), (params.start == "private", SEEDED))
+    otherwise = "; ".join((*filter(None, differs), *(words for holds, words in conditions if holds)))
+    all_caveats = (*start_caveats(params), *caveats, *always)
     published = as_stated(replace(proved, epsilon=params.epsilon), paper)
-    return Guarantee(published, None if from_records(params) else proved, said, otherwise)
+    return Guarantee(published, None if from_records(params) else proved, all_caveats, otherwise)

@@ -302,12 +302,12 @@ class _FastLloydRun:
             *(size_caveats(*size) if self.sized else ()),
             SUMS_CAVEAT,
         )
-        ours = (
+        differences = (
             CURATOR,
             DELTA if params.delta is None else "",
             size_differs(*size) if self.sized else "",
             REPLACED if self.adjacency is Adjacency.REPLACE else "",
             SEEDED if params.start == "private" else "",
         )
-        differs = "; ".join(filter(None, ours))
+        differs = "; ".join(filter(None, differences))
         return Guarantee(as_stated(claim, PAPER), None if from_records(params) else claim, caveats, differs)

@@ -202,8 +202,8 @@ def _write_states(data: Path, states: Mapping[str, PageState], first: str, page:
     ) -> bytes:
         coarse = {**{key: sketches[key] for key in blobs.keys() & sketches.keys()}, **coarse}
         whole = {**blobs, **{key: each.packed for key, each in coarse.items()}}
-        told = {key: (each.size, each.low, each.step, each.order is not None) for key, each in coarse.items()}
-        held = packed(directory, whole, coarse=told, absent={**absent})
+        codes = {key: (each.size, each.low, each.step, each.order is not None) for key, each in coarse.items()}
+        held = packed(directory, whole, coarse=codes, absent={**absent})
         (data / f"{name}.js").write_bytes(dense_script(name, held))
         return held
 

@@ -272,8 +272,8 @@ class CentersRun(Run[Any, C_co, S_co]):
         """
         k, guarantee = len(self.final), self.guarantee
         if guarantee.published is guarantee.proved is None:
-            said = f"{things(k, 'center')} {'is' if k == 1 else 'are'} released, with no claim of privacy"
-            return Sentence(opened(said), opened(said))
+            text = f"{things(k, 'center')} {'is' if k == 1 else 'are'} released, with no claim of privacy"
+            return Sentence(opened(text), opened(text))
         curator, public = (
             pair[k != 1].format(centers=things(k, "center"))
             for pair in (self.headlines[self.placement], self.public_headlines[self.blur])
@@ -380,8 +380,8 @@ class CentersRun(Run[Any, C_co, S_co]):
         """Return the notices about this run that go with its guarantee. Curator only, because they are exact."""
         n, k = len(self.unit), len(self.release.centers)
         few = (center_facts.few_records(n, k),) if n < k else ()
-        said = (*super().nonprivate_notices(), *few)
-        return (*said, center_facts.AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else said
+        notices = (*super().nonprivate_notices(), *few)
+        return (*notices, center_facts.AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else notices
 
     def outcome(self) -> Outcome:
         """Return this run's part in a picture of many: its centers, and their cost next to k-means. Curator only."""

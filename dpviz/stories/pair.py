@@ -27,9 +27,11 @@ def in_step(left: Frames, right: Frames) -> tuple[Frames, Frames]:
     n_frames = max(len(left), len(right))
     frames = []
     for i in range(n_frames):
-        ours, theirs = left[min(i, len(left) - 1)], right[min(i, len(right) - 1)]
-        same = i < len(left) or ours.label == theirs.label
-        frames.append(ours if same else Frame(f"{ours.label} (left), {theirs.label} (right)", theirs.detail))
+        left_frame, right_frame = left[min(i, len(left) - 1)], right[min(i, len(right) - 1)]
+        same = i < len(left) or left_frame.label == right_frame.label
+        frames.append(
+            left_frame if same else Frame(f"{left_frame.label} (left), {right_frame.label} (right)", right_frame.detail)
+        )
     return tuple(frames), (*right, *right[-1:] * (n_frames - len(right)))
 
 
@@ -73,10 +75,10 @@ def sentence(repaired: Any, published: Any) -> Sentence:
     if repaired.result.guarantee.proved is None:
         neither = "Nothing is proved about either: the start or bounds come from records."
         return Sentence(neither, neither)
-    ours, theirs = (_ratio(run) for run in (repaired, published))
-    if ours <= ALIKE * theirs:
+    repaired_cost, published_cost = (_ratio(run) for run in (repaired, published))
+    if repaired_cost <= ALIKE * published_cost:
         curator = "Both land in similar places, but only the repaired one is proved."
-    elif ours <= LITTLE * theirs:
+    elif repaired_cost <= LITTLE * published_cost:
         curator = "The repaired centers are a little farther off, but proved."
     else:
         curator = "The repaired centers are much farther off, but only they are proved."

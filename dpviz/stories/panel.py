@@ -108,9 +108,9 @@ def counted(n: int, word: str) -> str:
     return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
-def spoken(said: str) -> str:
+def spoken(sentence: str) -> str:
     """Shorten the sentence of `attacker` for a screen reader, which reads it out again with every value."""
-    return _ATTACKER.sub(r"attacker \1 in 100", said).removesuffix(".")
+    return _ATTACKER.sub(r"attacker \1 in 100", sentence).removesuffix(".")
 
 
 def beside(ratio: float) -> str:

@@ -128,7 +128,7 @@ def profiles(
             (j for j in range(len(aspects)) if round(float(ways[j][i]), 9) >= round(least[j], 9)),
             key=lambda j: (-round(float(ways[j][i]), 9), aspects[j]),
         )
-        parts = [_said(aspects[j], unit[i], mean, values[i], alone=k == 1) for j in found[:MOST_TOLD]]
+        parts = [_describe_feature(aspects[j], unit[i], mean, values[i], alone=k == 1) for j in found[:MOST_TOLD]]
         sentence = ", ".join(parts)
         nothing = IN_THE_MIDDLE if k == 1 else ON_AVERAGE
         name = shortened(names[i]) if i < len(names) else ""
@@ -189,7 +189,7 @@ def _map_axes(words: Words) -> tuple[int, int] | None:
     return None if words.ground is None else (0, 1)
 
 
-def _said(
+def _describe_feature(
     axes: tuple[int, ...], unit: FloatArray, mean: FloatArray, values: Sequence[RealValue], *, alone: bool
 ) -> str:
     """Return one feature of a center, or its place on a map, in words."""
@@ -201,18 +201,18 @@ def _said(
     value = values[axes[0]]
     name, high = spelled(value.name), bool(apart[0] > 0.0)
     if OLDER.search(name):
-        said = "older" if high else "younger"
+        phrase = "older" if high else "younger"
     elif many := MANY.search(name):
-        said = (
+        phrase = (
             f"{'many' if high else 'few'} {many[1]}"
             if outer
             else f"{'more' if high else 'fewer'} {many[1]} than average"
         )
     elif outer:
-        said = f"{'high' if high else 'low'} {name}"
+        phrase = f"{'high' if high else 'low'} {name}"
     else:
-        said = f"{'above' if high else 'below'}-average {name}"
-    return f"{said} ({value.text})"
+        phrase = f"{'above' if high else 'below'}-average {name}"
+    return f"{phrase} ({value.text})"
 
 
 def _wind(way: FloatArray) -> str:

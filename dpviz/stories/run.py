@@ -294,9 +294,9 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
             box_public=self.words.box_public,
             leak=measured_leak(self.audited, self.params),
         )
-        said = (self.lede, verdict, guarantee, self.risk_measure(), self.risk_label)
+        shared = (self.lede, verdict, guarantee, self.risk_measure(), self.risk_label)
         curator, public = (
-            StageWords(text, *said, strip=strip, loss=loss)
+            StageWords(text, *shared, strip=strip, loss=loss)
             for text, strip, loss in zip((finding.curator, finding.public), self.strips(), self.losses(), strict=True)
         )
         return curator, public
@@ -406,10 +406,10 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     def profile_charts(self, names: Sequence[str] = ()) -> tuple[Chart, ...]:
         """Return the picture of the profiles, if there are any. Public."""
-        told = self.profiles(names)
-        if self.profiled is None or not told:
+        profiles = self.profiles(names)
+        if self.profiled is None or not profiles:
             return ()
-        scene = profile_chart(told, self.profiled[0], self.words)
+        scene = profile_chart(profiles, self.profiled[0], self.words)
         return (Chart(PROFILES, scene, chart_height(self.words.box.d)),)
 
     def charts(self) -> tuple[Chart, ...]:

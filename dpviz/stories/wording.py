@@ -31,10 +31,10 @@ class Doubt(Enum):
     GONE = "; almost nobody is protected"
     UNPROVED = ", but no guarantee is proved"
 
-    def ends(self, said: str) -> str:
+    def ends(self, finding: str) -> str:
         """End a finding with the doubt, in fewer words if it would be too long."""
-        long = f"{said}{self.value}"
-        return long if len(long) < MOST_CHARACTERS else f"{said}{_SHORT.get(self, self.value)}"
+        long = f"{finding}{self.value}"
+        return long if len(long) < MOST_CHARACTERS else f"{finding}{_SHORT.get(self, self.value)}"
 
 
 _SHORT = {

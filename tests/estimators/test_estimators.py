@@ -119,7 +119,7 @@ def test_bounds_are_read_in_every_way_they_are_written(bounds):
         ("guess", '"data"'),
         (None, "low, high"),
         (Box.cube(0, 1, 3), "3 axes, but there are 2 features"),
-        ((1.0, 0.0), "bounds of feature 1 were reversed"),
+        ((1.0, 0.0), "bounds of feature 1 must be below"),
     ],
 )
 def test_bounds_that_do_not_fit_are_explained(bounds, said):

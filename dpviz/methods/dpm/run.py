@@ -482,8 +482,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def nonprivate_notices(self) -> tuple[str, ...]:
         """Return the notices that go with this run's guarantee. Curator only, because they are exact."""
-        said = super().nonprivate_notices()
-        return (*said, AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else said
+        notices = super().nonprivate_notices()
+        return (*notices, AS_GOOD) if self.nonprivate_cost >= self.no_data_cost else notices
 
     def public_notices(self) -> tuple[str, ...]:
         """Return the notices that go with this run's guarantee. Public. Published noise is in data units."""

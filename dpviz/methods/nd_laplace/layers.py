@@ -199,8 +199,8 @@ def draw_layers(
         low, end = SCALE_PLACE[1], max(1.0 - SCALE_PLACE[0], length)
         start, half = end - length, 0.5 * SCALE_PLACE[1] / 2.0
         ends = np.array([[start, low, end, low], *([at, low - half, at, low + half] for at in (start, end))])
-        said = length_said(measure.radius) if measure.unit == "m" else measure.radius_words
-        name = f"{SCALE_NAME}{said} (the distance ε is for)"
+        length_text = length_said(measure.radius) if measure.unit == "m" else measure.radius_words
+        name = f"{SCALE_NAME}{length_text} (the distance ε is for)"
         layers.append(_layer(stage, name, Kind.SEGMENTS, GUIDE, stage.clock.always(), ends[None], size=2.0))
     if params.domain == "remap":
         places = plane(box.to_unit(grid_of(box, params)))

@@ -110,10 +110,12 @@ def link_names(names: Sequence[str]) -> state.Pairs:
 
 
 @st.dialog("Names of the clusters")
-def ask_names(source: Source, words: Words, centers: Centers, told: Sequence[Profile], names: Sequence[str]) -> None:
+def ask_names(
+    source: Source, words: Words, centers: Centers, profiles: Sequence[Profile], names: Sequence[str]
+) -> None:
     """Draw a name field for each cluster under the cluster's description, and keep the names."""
     st.caption(NAMES_HELP)
-    for each, name, key in zip(told, names, state.CLUSTER_NAMES, strict=False):
+    for each, name, key in zip(profiles, names, state.CLUSTER_NAMES, strict=False):
         st.text_input(state.plain(each.sentence), value=name, max_chars=LONGEST_NAME, placeholder="No name", key=key)
     if st.button("Keep the names", type="primary", on_click=_take_typed, args=(source, words, centers)):
         st.rerun()

@@ -390,5 +390,5 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
         Adjacency.ADD_REMOVE,
         "Laplace noise on counts and sums, the budget split as in Su et al. 2016",
     )
-    theirs = replace(claim, reference=f"{PAPER}, theorem 5, for the same total ε; an audit refutes it as published")
-    return Guarantee(theirs, None if records else claim, (*caveats, *REPAIRED_CAVEATS), REPAIRS)
+    published = replace(claim, reference=f"{PAPER}, theorem 5, for the same total ε; an audit refutes it as published")
+    return Guarantee(published, None if records else claim, (*caveats, *REPAIRED_CAVEATS), REPAIRS)
