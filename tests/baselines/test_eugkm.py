@@ -299,9 +299,9 @@ def test_the_trace_is_one_run_and_pays_once() -> None:
 @pytest.mark.parametrize(
     ("d", "params", "words"),
     [
-        (2, Params(cells_per_axis=257), "must be <= 256"),
-        (16, Params(cells_per_axis=3), "must be <= 2"),
-        (17, Params(cells_per_axis=2), "must be <= 1"),
+        (2, Params(cells_per_axis=257), "must be at most 256"),
+        (16, Params(cells_per_axis=3), "must be at most 2"),
+        (17, Params(cells_per_axis=2), "must be at most 1"),
     ],
 )
 def test_what_is_too_large_is_refused(d: int, params: Params, words: str) -> None:

@@ -174,7 +174,7 @@ def test_a_number_that_is_not_allowed_writes_nothing(option, value, complaint, f
 def test_a_missing_set_is_named_and_nothing_is_written(tmp_path, capsys):
     out = tmp_path / "none.json"
     assert main(command(tmp_path, out)) == 1
-    assert "Iris was looked for as iris.csv.gz or iris.csv" in capsys.readouterr().err
+    assert "neither as iris.csv.gz nor as iris.csv" in capsys.readouterr().err
     assert not out.exists()
     with pytest.raises(SystemExit, match="2"):
         main(["nothing", "--data", ".", "--out", str(out)])
