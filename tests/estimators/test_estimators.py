@@ -118,7 +118,7 @@ def test_bounds_are_read_in_every_way_they_are_written(bounds):
         (((0, 0, 0), (1, 1, 1)), "all 2 features"),
         ("guess", '"data"'),
         (None, "low, high"),
-        (Box.cube(0, 1, 3), "3 axes, but there are 2 features"),
+        (Box.cube(0, 1, 3), "each of the 2 features, got 3"),
         ((1.0, 0.0), "bounds of feature 1 must be below"),
     ],
 )
