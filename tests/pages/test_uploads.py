@@ -93,7 +93,7 @@ def test_bounds_in_the_wrong_order_are_refused(upload):
     page = upload(CSV)
     for low in (1.0, 2.0):
         page = typed(page, {"age from": (low, 1.0), "income from": (0.0, 1.0)})
-        said = f"The bounds of 'age' were {low:g} and 1, but the first must be below the second"
+        said = f"The low end of the bounds of 'age' must be below the high end, got {low:g} and 1"
         assert said in page.app.error[0].value
         assert any(each.startswith("Reversed: the lower bound") for each in page.captions) == (low > 1.0)
         assert page.packed() == {}
