@@ -270,7 +270,7 @@ def test_buttons_for_gaps_are_no_way_out_of_swapped_bounds(upload):
     page = people(upload(PEOPLE.encode()))
     assert "Drop these 5 rows" in page.buttons
     page = typed(page, {"lat from": (48.2, 48.0)})
-    assert "'lat' were 48.2 and 48" in page.said
+    assert "got 48.2 and 48" in page.said
     assert not [label for label in page.buttons if label.startswith(("Drop", "Fill"))]
 
 
