@@ -32,7 +32,8 @@ from dpviz.stories.label import QUESTIONS
 from dpviz.stories.outcomes import Figure
 from dpviz.stories.panel import Fact, at_most, attacker, counted, limit, number, times
 from dpviz.stories.spending import leaves, scale_of
-from dpviz.stories.wording import about, percent
+from dpviz.stories.view import Words
+from dpviz.stories.wording import about, length_words, percent
 
 BEST = f"Sum of squared distances, divided by the lowest cost without privacy: k-means from {KMEANS_STARTS} starts"
 SAME_START = f"{BEST}, and Lloyd's algorithm from the same centers."
@@ -74,7 +75,19 @@ def not_established(_: float) -> str:
 
 # End of a strip's axis, as a multiple of its dashed line.
 ROOM = 1.3
-DIAGONAL = "of the diagonal"
+
+
+def distance_unit(words: Words) -> str:
+    """Return the text after a distance in `distance_words`."""
+    return "of the diagonal" if words.diagonal is None else ""
+
+
+def distance_words(share: float, words: Words) -> str:
+    """Write a distance, a share of the box's diagonal: as a length if the features have one, else in percent."""
+    if words.diagonal is None:
+        return percent(share)
+    length, unit = words.diagonal
+    return length_words(share * length, unit)
 
 
 def blind_share(exact: Centers) -> float:
@@ -130,18 +143,18 @@ class NoiseLaw:
         """Mean over the averages; a place is off by at most a diagonal."""
         return float(np.minimum(self.lengths, 1.0).mean())
 
-    def measure(self, growth: FloatArray | None) -> Measure:
-        """Return the mean in percent, and the band expected for the same averages at other values of ε.
+    def measure(self, growth: FloatArray | None, words: Words) -> Measure:
+        """Return the mean in percent with its words, and the band expected for the same averages at other values of ε.
 
         `growth` is the factor by which the noise grows at `FACTORS` times this ε, None if no rule gives it.
         """
-        value, words = 100.0 * self.share, about(percent(self.share))
+        value, said = 100.0 * self.share, about(distance_words(self.share, words))
         if growth is None:
-            return Measure(value, words)
+            return Measure(value, said)
         middles = 100.0 * np.minimum(growth[:, None] * self.lengths, 1.0).mean(axis=1)
         moved = np.sort(100.0 * np.minimum(growth[:, None, None] * self.draws, 1.0).mean(axis=2), axis=1)
         low, high = (moved[:, round(share * (len(self.draws) - 1))] for share in BAND)
-        return Measure(value, words, _law(low, middles, high))
+        return Measure(value, said, _law(low, middles, high))
 
 
 def inverse(low: float, middle: float, high: float) -> Law:
@@ -216,10 +229,10 @@ def _is_gaussian(result: Result[CentersRelease, Step], purpose: Purpose) -> bool
     )
 
 
-def noise_strip(label: str) -> Strip:
+def noise_strip(label: str, words: Words) -> Strip:
     """Return the axis of the distance that noise moves the release. Public, and the same for all records."""
     line = (100.0 * RANDOM, "random places")
-    return Strip(label, DIAGONAL, "noise", 0.0, ROOM * line[0], (line,))
+    return Strip(label, distance_unit(words), "noise", 0.0, ROOM * line[0], (line,))
 
 
 def cost_ratio(cost: float, best: float) -> float:

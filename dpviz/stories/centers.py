@@ -45,16 +45,16 @@ from dpviz.solvers import (
 )
 from dpviz.stories import center_facts, charts
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.center_facts import NoiseLaw
+from dpviz.stories.center_facts import NoiseLaw, distance_unit, distance_words
 from dpviz.stories.charts import CostLine
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import Contents, box_words, protected
 from dpviz.stories.outcomes import Outcome
-from dpviz.stories.panel import Fact, Sentence, cluster_names, number, places_words, times
+from dpviz.stories.panel import Fact, Sentence, cluster_names, places_words, times
 from dpviz.stories.run import Chart, Run, S_co
 from dpviz.stories.stage import Clock, Stage, StepsScene, Stops
 from dpviz.stories.view import Projection, View, Words
-from dpviz.stories.wording import Doubt, opened, percent, things
+from dpviz.stories.wording import Doubt, opened, things
 
 # Largest number of clusters in a picture, because a group is one byte.
 MOST_CLUSTERS = 250
@@ -250,7 +250,8 @@ class CentersRun(Run[Any, C_co, S_co]):
     @cached_property
     def distance_share(self) -> float:
         """The matched distance to Lloyd's centers, box units, as a share of the box's diagonal. Curator only."""
-        return matched_distance(self.final, self.reference.nonprivate_centers) / math.sqrt(self.words.box.d)
+        off = matched_distance(self.final, self.reference.nonprivate_centers) / math.sqrt(self.words.box.d)
+        return 0.0 if off < ROUNDING else off
 
     @cached_property
     def blind_share(self) -> float:
@@ -326,18 +327,17 @@ class CentersRun(Run[Any, C_co, S_co]):
 
     def strips(self) -> tuple[Strip | None, Strip | None]:
         """Return the axes of the centers' distance to exact ones, and of the distance noise moves them (public)."""
-        public = None if self.noise_share is None else center_facts.noise_strip("Noise moves centers by")
+        public = None if self.noise_share is None else center_facts.noise_strip("Noise moves centers by", self.words)
         blind = 100.0 * self.blind_share
         lines = ((blind, "a blind guess"),) if blind > 0 else ()
         top = center_facts.ROOM * blind or 1.0
-        return Strip("Centers miss by", center_facts.DIAGONAL, "off", 0.0, top, lines), public
+        return Strip("Centers miss by", distance_unit(self.words), "off", 0.0, top, lines), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the centers' distance from exact ones, and the mean distance that noise moves them."""
         off, law = self.distance_share, self.noise_law
-        off = 0.0 if off < ROUNDING else off
-        public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS))
-        return Measure(100.0 * off, percent(off)), public
+        public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS), self.words)
+        return Measure(100.0 * off, distance_words(off, self.words)), public
 
     def utility(self) -> tuple[Fact, ...]:
         """Return the quality of the released centers. Curator only, because these facts are exact."""
@@ -349,13 +349,12 @@ class CentersRun(Run[Any, C_co, S_co]):
         `start` describes the run that the cost is compared with.
         """
         cost, best = self.nonprivate_cost, self.best_cost
-        # Remove rounding errors, which are not a distance.
-        off = number(round(100.0 * self.distance_share, 9))
+        off = f"{distance_words(self.distance_share, self.words)} {distance_unit(self.words)}".rstrip()
         far = "Mean distance to Lloyd's centers under the best matching."
         return (
             Fact("Cost", f"{times(center_facts.cost_ratio(cost, best))} × k-means", start),
             center_facts.no_data_fact(cost, self.no_data_cost, best, "k-means"),
-            Fact("Distance from Lloyd's centers", f"{off} % of the box's diagonal", far),
+            Fact("Distance from Lloyd's centers", off, far),
         )
 
     @property

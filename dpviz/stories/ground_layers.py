@@ -24,6 +24,7 @@ from dpviz.plots.scene import MAP as MAP
 from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import View, Words, edges_of, spread
+from dpviz.stories.wording import METERS
 
 # Largest number of drawn records. Every record is computed on; those that are not drawn are left out evenly.
 MOST_DRAWN = 10_000
@@ -286,11 +287,14 @@ def _public_map(ground: Ground | Outline, scene: Scene) -> tuple[Layer, ...]:
     if isinstance(ground, Outline):
         return (layer(Kind.LINES, {"xy": scaled(ground.lines)[None, None]}, OUTLINE, size=1.25),)
     streets, river = scaled(ground.streets.reshape(-1, 2, 2)), ground.river
+    grid = layer(Kind.SEGMENTS, {"ends": streets.reshape(1, -1, 4)}, STREET, size=1.0)
+    if not len(river):
+        return (grid,)
     banks = [scaled(river[:, [0, side]]) for side in (1, 2)]
     edges = np.concatenate([banks[0], banks[1][:, 1:]], axis=1)[None, None]  # (1, 1, p, 3)
     return (
         layer(Kind.BANDS, {"edges": edges}, 1.0, fill=WATER),
-        layer(Kind.SEGMENTS, {"ends": streets.reshape(1, -1, 4)}, STREET, size=1.0),
+        grid,
         layer(Kind.LINES, {"xy": scaled(ground.roads)[None]}, ROAD, size=1.8),
     )
 
@@ -303,7 +307,7 @@ def length_said(meters: float) -> str:
 def _bar(scene: Scene) -> Layer:
     """Return the longest bar of 1, 2 or 5 times a power of ten meters that fits."""
     (left, right), (bottom, top) = scene.x.view, scene.y.view
-    per_unit = scene.x.values[1] - scene.x.values[0]  # m
+    per_unit = METERS[scene.x.unit] * (scene.x.values[1] - scene.x.values[0])  # m
     most = LONGEST_BAR * (right - left) * per_unit
     power = 10.0 ** np.floor(np.log10(most))
     meters = float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= most))

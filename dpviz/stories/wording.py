@@ -17,6 +17,8 @@ MOST_CHARACTERS, MOST_WORDS = 68, 16
 HIDDEN_LIMIT, ROOM_LIMIT = 60.0, 75.0
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 KILOMETER = 1000.0  # m
+# Lengths in meters.
+METERS = {"m": 1.0, "km": KILOMETER}
 # Number of characters that fit on a line.
 LONGEST_UNIT = 6
 
@@ -89,8 +91,11 @@ def about(words: str) -> str:
 
 def length_words(length: float, unit: str) -> str:
     """Write a length with two digits and its unit, "units" for a long one; from 1,000 m on in kilometers."""
-    if unit == "m" and float(f"{length:.2g}") >= KILOMETER:
-        return f"{two_digits(length / KILOMETER)} km"
+    if unit in METERS:
+        meters = METERS[unit] * length
+        return (
+            f"{two_digits(meters / KILOMETER)} km" if float(f"{meters:.2g}") >= KILOMETER else f"{two_digits(meters)} m"
+        )
     return f"{two_digits(length)} {short_unit(unit)}"
 
 

@@ -37,5 +37,5 @@ def test_both_themes_of_the_app_are_in_it():
 
 
 def test_a_set_without_a_card_still_has_a_title():
-    assert cards.title("blobs") == "Blobs"
+    assert cards.title("blobs") == "Customers"
     assert cards.title("not_made_yet") == "Not made yet"

@@ -11,6 +11,8 @@ from dpviz.methods import CATALOGUE
 from dpviz.methods.dpm import charts as dpm_tree
 from dpviz.plots import Axis
 from dpviz.stories import View, Words
+from dpviz.stories.center_facts import distance_unit, distance_words
+from dpviz.stories.wording import length_words
 from tests.stories.conftest import run_on
 
 NAMES, UNITS = ("alphas", "betas"), ("furlong", "stone")
@@ -71,3 +73,28 @@ def test_a_feature_without_a_unit_has_none():
     texts = " ".join(str(each) for each in told("dpm", ("", "")))
     assert QUANTITY.search(texts)
     assert not re.search(r"alphas at -?[\d.,]*\d [a-z]", texts)
+
+
+TOWN = Words("Town", Box.cube(0.0, 10.0, 2), ("x", "y"), ("km", "km"))
+WIDER = Box([0.0, 0.0], [10.0, 20.0])
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, ("1.4 km", "")),
+        ({"box": WIDER}, ("10 %", "of the diagonal")),
+        ({"units": ("km", "m")}, ("10 %", "of the diagonal")),
+        ({"units": ("", "")}, ("10 %", "of the diagonal")),
+        # The width of such a box is a secret.
+        ({"box_public": False}, ("10 %", "of the diagonal")),
+    ],
+)
+def test_a_distance_is_a_length_if_the_public_box_has_one(changed, said):
+    words = dataclasses.replace(TOWN, **changed)
+    assert (distance_words(0.1, words), distance_unit(words)) == said
+
+
+@pytest.mark.parametrize(("length", "unit", "said"), [(0.11, "km", "110 m"), (0.996, "km", "1 km"), (994, "m", "990 m")])
+def test_a_length_below_a_kilometer_is_in_meters(length, unit, said):
+    assert length_words(length, unit) == said

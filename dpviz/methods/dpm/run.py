@@ -361,7 +361,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
         The distribution of the cuts is secret, so the public's axis shows how far noise moves an average.
         """
-        public = None if self.published else center_facts.noise_strip("Noise moves averages by")
+        public = None if self.published else center_facts.noise_strip("Noise moves averages by", self.words)
         known = self.n_classes
         if not known:
             whole = (100.0, "one center")
@@ -370,7 +370,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the number of known clusters found, else the remaining spread, and how far noise moves averages."""
-        public = None if self.noise_law is None else self.noise_law.measure(self.noise_growth(FACTORS))
+        public = None if self.noise_law is None else self.noise_law.measure(self.noise_growth(FACTORS), self.words)
         if self.n_classes:
             return Measure(float(self.n_found), str(self.n_found)), public
         return Measure(100.0 * self.spread_share, percent(self.spread_share)), public

@@ -360,7 +360,9 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         where = f"{self.words.nouns.target[1].capitalize()}' distance to {'a center' if self.is_neutral else 'help'}"
         lines = ((ignored, f"ignoring {self.source_named}"), (floor, "without privacy"))
         low, high = LEAST_WAY * floor, max(MOST_WAY * ignored, floor) or 1.0
-        public = replace(center_facts.noise_strip("Noise moves averages by"), low=LEAST_NOISE, high=100.0, log=True)
+        public = replace(
+            center_facts.noise_strip("Noise moves averages by", self.words), low=LEAST_NOISE, high=100.0, log=True
+        )
         return Strip(where, "", "away", low, high, lines), (
             public if self.targets_public and self.words.box_public else None
         )
@@ -368,7 +370,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the way to the nearest helper, and how far noise moves a released average."""
         unit, (cost, _), law = unit_of_cost(self.words.units).strip(), self.costs, self.noise_law
-        public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS))
+        public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS), self.words)
         return Measure(cost, length_words(cost, unit)), public
 
     @cached_property

@@ -9,8 +9,14 @@ import pytest
 from dpviz.methods.convergent_kmeans.run import HEADLINES, PUBLIC_HEADLINES
 from dpviz.plots import Audience, Kind
 from dpviz.stories.centers import Blur, Placement
+<<<<<<< HEAD
 from dpviz.stories.panel import number
 from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
+=======
+from dpviz.stories.label import both_limits, label_of
+from dpviz.stories.panel import number, odds, times
+from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS, percent
+>>>>>>> 4270a486 (Give synthetic maps kilometers, and state distances as lengths)
 from tests.stories.marks import brute_cost, brute_labels, chart_of
 
 
@@ -47,9 +53,8 @@ def test_the_strip_says_how_far_off_the_centers_are(tell, options, d):
     told = tell(d, **options)
     curator, public = told.stage_words()
     assert curator.loss.value == pytest.approx(brute_off(told))
-    assert (
-        value(told.utility(), "Distance from Lloyd's centers") == f"{number(brute_off(told))} % of the box's diagonal"
-    )
+    far = f"{percent(brute_off(told) / 100.0)} of the diagonal"
+    assert value(told.utility(), "Distance from Lloyd's centers") == far
     assert (public.loss is None) == (not told.repaired), "as published no law says it"
 
 
