@@ -68,9 +68,7 @@ from dpviz.attacks.play import (
 )
 from dpviz.attacks.roc import (
     HeldOutScore,
-    RateBand,
     Roc,
-    RocBand,
     advantage_bound,
     auc_bound,
     center_statistics,
@@ -100,9 +98,7 @@ __all__ = [
     "MembershipTally",
     "PartitionSums",
     "Prior",
-    "RateBand",
     "Roc",
-    "RocBand",
     "Segment",
     "ZonePath",
     "advantage_bound",

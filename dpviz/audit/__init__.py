@@ -11,13 +11,10 @@ import sys
 from dpviz import CalledPackage
 from dpviz.audit.bound import (
     CONFIDENCE,
-    N_EVENTS,
     VERDICT_CONFIDENCE,
     AuditEvent,
     BoundOptions,
-    ChosenEvents,
     EpsilonBound,
-    Profile,
     chances,
     chosen_events,
     epsilon_lower_bound,
@@ -30,16 +27,13 @@ from dpviz.audit.statistics import Family
 
 __all__ = [
     "CONFIDENCE",
-    "N_EVENTS",
     "VERDICT_CONFIDENCE",
     "AuditEvent",
     "Batch",
     "BoundOptions",
-    "ChosenEvents",
     "EpsilonBound",
     "Family",
     "Outcomes",
-    "Profile",
     "chances",
     "chosen_events",
     "epsilon_lower_bound",

@@ -42,7 +42,6 @@ from dpviz.mechanisms import SecretGenerator, laplace
 ADJACENCIES = (("add_remove", "Add or remove one record"), ("replace", "Change one record"))
 # Share of epsilon for a noisy number of records. Our choice.
 SIZE_SHARE = 0.02
-N_PUBLIC_CAVEAT = "The number of records was given as public: the guarantee holds only if it is."
 N_KNOWN_CAVEAT = "Changing one record keeps the number of records, so it is public: the run uses it as it is."
 # Smallest number of records for delta: a smaller number counts as this one. Our choice.
 LEAST_RECORDS = 1000.0
@@ -173,7 +172,7 @@ def size_differs(n_public: int | None, adjacency: Adjacency) -> str:
 def size_caveats(n_public: int | None, adjacency: Adjacency) -> tuple[str, ...]:
     """Return the caveats about the number of records."""
     if n_public is not None:
-        return (N_PUBLIC_CAVEAT,)
+        return ("The number of records was given as public: the guarantee holds only if it is.",)
     return (N_KNOWN_CAVEAT,) if adjacency is Adjacency.REPLACE else ()
 
 

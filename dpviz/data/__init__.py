@@ -7,7 +7,7 @@ from dpviz.data.dataset import NEUTRAL, Dataset, Ground, Image, Nouns, Outline
 from dpviz.data.files import MAX_BYTES, MAX_COLUMNS, MAX_ROWS, TableError, TableFormat, TableWarning
 from dpviz.data.gallery import DATASETS, SizeLimits, data_knobs, known_groups, load, size_limits, subsample
 from dpviz.data.table import Choices, Missing, Scaling, Table, Unlisted, read_table
-from dpviz.data.transforms import Bounds, Clipping, RandomProjection, Scale
+from dpviz.data.transforms import Bounds, Clipping, RandomProjection
 
 __all__ = [
     "BLOCK_ROWS",
@@ -30,7 +30,6 @@ __all__ = [
     "Outline",
     "ParquetChunks",
     "RandomProjection",
-    "Scale",
     "Scaling",
     "SizeLimits",
     "Table",

@@ -27,7 +27,7 @@ STAND_INS = 100
 SIDE = 10.0
 SIDE_BOX = Box.cube(0.0, SIDE, 2)
 # A map without streets, roads or river.
-OPEN_GROUND = Ground(frozen(np.empty((0, 4))), frozen(np.empty((0, 2, 2))), frozen(np.empty((0, 3))))
+OPEN_GROUND = Ground(*(frozen(np.empty(shape)) for shape in ((0, 4), (0, 2, 2), (0, 3))))
 # Room between a cluster's center and the wall: one of 4300 Gaussian records is beyond the wall on that side.
 WALL_SIGMAS = 3.5
 # sigma over the smallest center distance at overlap 0: centers are 10 sigma apart.
@@ -153,10 +153,8 @@ def blobs(
     centers, extent = _centers_in_box(n_clusters, n_features, spread, rng=rng_layout)
     labels = _draw_labels(n, cluster_weights(n_clusters, imbalance), rng=rng_labels)
     points = centers[labels] + (spread * SIDE / extent) * rng_points.standard_normal((n, n_features))
-    title, note = "Blobs", "Round clusters, the ideal case for k-means. Raise the overlap to see methods fail."
-    if n_features == 2:
-        title, note = "Customers", "Homes of a delivery service's customers, in round clusters: the ideal case for k-means."
-    return _clipped(points, labels, Box.cube(0.0, SIDE, n_features), title, note)
+    note = "Customers of a delivery service in round clusters, the ideal case for k-means."
+    return _clipped(points, labels, Box.cube(0.0, SIDE, n_features), "Customers", note)
 
 
 def mixture(n: int, *, n_features: int, n_clusters: int, rng: np.random.Generator) -> Dataset:
@@ -366,10 +364,10 @@ def _check_cells(n: int, d: int) -> None:
 
 def _clipped(points: Points, labels: Labels | None, box: Box, title: str, note: str) -> Dataset:
     """Clip `points` (n, d) into `box`: two features are places in a town, in km; more have no meaning."""
-    if box.d != 2:
-        names = tuple(f"x{axis}" for axis in range(1, box.d + 1))
-        return Dataset(box.clip(points), labels, box, names, title, note=note)
-    return Dataset(box.clip(points), labels, box, ("x", "y"), title, units=("km", "km"), note=note, ground=OPEN_GROUND)
+    inside = box.clip(points)
+    if box.d == 2:
+        return Dataset(inside, labels, box, ("x", "y"), title, ("km", "km"), note, ground=OPEN_GROUND)
+    return Dataset(inside, labels, box, tuple(f"x{axis}" for axis in range(1, box.d + 1)), title, note=note)
 
 
 def _draw_labels(n: int, weights: FloatArray | int, *, rng: np.random.Generator) -> Labels:

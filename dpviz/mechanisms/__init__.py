@@ -18,9 +18,6 @@ from dpviz.mechanisms.basic import (
 )
 from dpviz.mechanisms.nd_laplace import (
     PerturbationArea,
-    PolarNoise,
-    Redrawn,
-    check_redraw,
     epsilon_of_level,
     nd_laplace,
     nd_laplace_noise,
@@ -30,7 +27,6 @@ from dpviz.mechanisms.nd_laplace import (
     redraw_in_box,
 )
 from dpviz.mechanisms.release_law import (
-    DOMAINS,
     GridCells,
     ReleaseLaw,
     corner_probability,
@@ -54,7 +50,6 @@ from dpviz.mechanisms.secret import (
 
 __all__ = [
     "CHOICES_CAVEAT",
-    "DOMAINS",
     "FROM_DATA",
     "POINTS_CAVEAT",
     "SUMS_CAVEAT",
@@ -63,12 +58,9 @@ __all__ = [
     "Indices",
     "OsBits",
     "PerturbationArea",
-    "PolarNoise",
     "PublicGenerator",
-    "Redrawn",
     "ReleaseLaw",
     "SecretGenerator",
-    "check_redraw",
     "corner_probability",
     "default_grid",
     "epsilon_of_level",

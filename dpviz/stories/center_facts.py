@@ -77,17 +77,15 @@ def not_established(_: float) -> str:
 ROOM = 1.3
 
 
-def distance_unit(words: Words) -> str:
-    """Return the text after a distance in `distance_words`."""
-    return "of the diagonal" if words.diagonal is None else ""
+def distance_words(share: float, words: Words) -> tuple[str, str]:
+    """Write a distance, a share of the box's diagonal, and the words after it.
 
-
-def distance_words(share: float, words: Words) -> str:
-    """Write a distance, a share of the box's diagonal: as a length if the features have one, else in percent."""
-    if words.diagonal is None:
-        return percent(share)
-    length, unit = words.diagonal
-    return length_words(share * length, unit)
+    It is a length if all features are equally wide in one unit and the box is public, else a percentage.
+    """
+    unit = words.own_units[0]
+    if not words.box_public or not unit or len(set(words.own_units)) > 1 or np.ptp(words.ends.widths) > 0:
+        return percent(share), "of the diagonal"
+    return length_words(share * words.ends.diagonal, unit), ""
 
 
 def blind_share(exact: Centers) -> float:
@@ -148,7 +146,7 @@ class NoiseLaw:
 
         `growth` is the factor by which the noise grows at `FACTORS` times this ε, None if no rule gives it.
         """
-        value, said = 100.0 * self.share, about(distance_words(self.share, words))
+        value, said = 100.0 * self.share, about(distance_words(self.share, words)[0])
         if growth is None:
             return Measure(value, said)
         middles = 100.0 * np.minimum(growth[:, None] * self.lengths, 1.0).mean(axis=1)
@@ -231,8 +229,8 @@ def _is_gaussian(result: Result[CentersRelease, Step], purpose: Purpose) -> bool
 
 def noise_strip(label: str, words: Words) -> Strip:
     """Return the axis of the distance that noise moves the release. Public, and the same for all records."""
-    line = (100.0 * RANDOM, "random places")
-    return Strip(label, distance_unit(words), "noise", 0.0, ROOM * line[0], (line,))
+    random = 100.0 * RANDOM
+    return Strip(label, distance_words(0.0, words)[1], "noise", 0.0, ROOM * random, ((random, "random places"),))
 
 
 def cost_ratio(cost: float, best: float) -> float:

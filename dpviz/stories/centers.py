@@ -45,7 +45,7 @@ from dpviz.solvers import (
 )
 from dpviz.stories import center_facts, charts
 from dpviz.stories import ground_layers as ground
-from dpviz.stories.center_facts import NoiseLaw, distance_unit, distance_words
+from dpviz.stories.center_facts import NoiseLaw, distance_words
 from dpviz.stories.charts import CostLine
 from dpviz.stories.glossary import meant
 from dpviz.stories.label import Contents, box_words, protected
@@ -331,13 +331,13 @@ class CentersRun(Run[Any, C_co, S_co]):
         blind = 100.0 * self.blind_share
         lines = ((blind, "a blind guess"),) if blind > 0 else ()
         top = center_facts.ROOM * blind or 1.0
-        return Strip("Centers miss by", distance_unit(self.words), "off", 0.0, top, lines), public
+        return Strip("Centers miss by", distance_words(0.0, self.words)[1], "off", 0.0, top, lines), public
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the centers' distance from exact ones, and the mean distance that noise moves them."""
         off, law = self.distance_share, self.noise_law
         public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS), self.words)
-        return Measure(100.0 * off, distance_words(off, self.words)), public
+        return Measure(100.0 * off, distance_words(off, self.words)[0]), public
 
     def utility(self) -> tuple[Fact, ...]:
         """Return the quality of the released centers. Curator only, because these facts are exact."""
@@ -349,12 +349,14 @@ class CentersRun(Run[Any, C_co, S_co]):
         `start` describes the run that the cost is compared with.
         """
         cost, best = self.nonprivate_cost, self.best_cost
-        off = f"{distance_words(self.distance_share, self.words)} {distance_unit(self.words)}".rstrip()
-        far = "Mean distance to Lloyd's centers under the best matching."
         return (
             Fact("Cost", f"{times(center_facts.cost_ratio(cost, best))} × k-means", start),
             center_facts.no_data_fact(cost, self.no_data_cost, best, "k-means"),
-            Fact("Distance from Lloyd's centers", off, far),
+            Fact(
+                "Distance from Lloyd's centers",
+                " ".join(distance_words(self.distance_share, self.words)).rstrip(),
+                "Mean distance to Lloyd's centers under the best matching.",
+            ),
         )
 
     @property

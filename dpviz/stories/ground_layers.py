@@ -24,7 +24,7 @@ from dpviz.plots.scene import MAP as MAP
 from dpviz.solvers import Members, cluster_sums, means
 from dpviz.stories.stage import Stage
 from dpviz.stories.view import View, Words, edges_of, spread
-from dpviz.stories.wording import METERS
+from dpviz.stories.wording import METERS, length_words
 
 # Largest number of drawn records. Every record is computed on; those that are not drawn are left out evenly.
 MOST_DRAWN = 10_000
@@ -299,11 +299,6 @@ def _public_map(ground: Ground | Outline, scene: Scene) -> tuple[Layer, ...]:
     )
 
 
-def length_said(meters: float) -> str:
-    """Write a length, m, in the unit that a map would."""
-    return f"{meters / 1000.0:g} km" if meters >= 1000.0 else f"{meters:g} m"
-
-
 def _bar(scene: Scene) -> Layer:
     """Return the longest bar of 1, 2 or 5 times a power of ten meters that fits."""
     (left, right), (bottom, top) = scene.x.view, scene.y.view
@@ -315,5 +310,5 @@ def _bar(scene: Scene) -> Layer:
     x0, half = x1 - meters / per_unit, BAR_END * (top - bottom)
     ends = np.array([[[x0, y, x1, y], [x0, y - half, x0, y + half], [x1, y - half, x1, y + half]]])
     return Layer.from_arrays(
-        f"{SCALE}{length_said(meters)}", Kind.SEGMENTS, GUIDE, ends, always(len(scene.frames)), size=2.0
+        f"{SCALE}{length_words(meters, 'm')}", Kind.SEGMENTS, GUIDE, ends, always(len(scene.frames)), size=2.0
     )

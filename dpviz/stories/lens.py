@@ -109,11 +109,8 @@ def lens_on(
     """Return the lens on one person. Curator only.
 
     `ends` (2, 2) are the places of the release without noise in both worlds, and `words` name the release. `rate` is
-    how often the best attacker is right. A place x of the lens is `origin` + `unit` x in box units. Raises ValueError
-    unless there are two features.
+    how often the best attacker is right. A place x of the lens is `origin` + `unit` x in box units.
     """
-    if ends.shape != (2, 2):
-        raise ValueError(f"A lens needs a person with two features, got {ends.shape[-1]}.")
     middle = ends.mean(axis=0)
     radius = max(float(np.linalg.norm(ends[0] - ends[1])) / PULL, LEAST_RADIUS)
     sides = np.linspace(-1.0, 1.0, N_CELLS)

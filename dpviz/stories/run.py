@@ -220,8 +220,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
     def _curators_finding(self) -> str:
         raise NotImplementedError(f"{type(self).__name__} has no finding.")
 
-    def _publics_finding(self) -> str:
-        return self._curators_finding()
+    _publics_finding = _curators_finding
 
     def utility(self) -> tuple[Fact, ...]:
         """Return the quality of the release. Exact facts are marked as curator only."""

@@ -115,14 +115,6 @@ class Words:
         """The units (d,) of `ends`."""
         return self.units if self.scale is None else self.scale.units
 
-    @property
-    def diagonal(self) -> tuple[float, str] | None:
-        """The length of the box's diagonal and its unit, if all features are equally wide in one unit. Public."""
-        widths, units = self.ends.widths, set(self.own_units)
-        if not self.box_public or len(units) > 1 or units == {""} or np.ptp(widths) > 0:
-            return None
-        return self.ends.diagonal, units.pop()
-
     def along(self, feature: int, place: float) -> float:
         """Return a place along a feature, data units, in the feature's own unit."""
         if self.scale is None:

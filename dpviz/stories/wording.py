@@ -5,6 +5,7 @@ run: how much the method found, and how often an attacker can be right, if that 
 """
 
 import math
+from collections.abc import Callable
 from enum import Enum
 
 from dpviz.core import Claim
@@ -89,16 +90,11 @@ def about(words: str) -> str:
     return words if words.startswith("under ") else f"about {words}"
 
 
-def length_words(length: float, unit: str) -> str:
-    """Write a length with two digits and its unit, "units" for a long one; from 1,000 m on in kilometers."""
-    if unit in METERS:
-        meters = METERS[unit] * length
-        return (
-            f"{two_digits(meters / KILOMETER)} km" if float(f"{meters:.2g}") >= KILOMETER else f"{two_digits(meters)} m"
-        )
-    return f"{two_digits(length)} {short_unit(unit)}"
-
-
-def short_unit(unit: str) -> str:
-    """Return a unit that fits on a line: "units" for a long one or none."""
-    return unit if 0 < len(unit) <= LONGEST_UNIT else "units"
+def length_words(length: float, unit: str, write: Callable[[float], str] = two_digits) -> str:
+    """Write a length with its unit, "units" for a long one; meters below 1 km, kilometers from there on."""
+    if unit not in METERS:
+        return f"{write(length)} {unit if 0 < len(unit) <= LONGEST_UNIT else 'units'}"
+    meters = METERS[unit] * length
+    if float(f"{meters:.2g}") >= KILOMETER:
+        return f"{write(meters / KILOMETER)} km"
+    return f"{write(meters)} m"

@@ -13,12 +13,12 @@ from dpviz.core import AnyArray, Confidential, FloatArray, Labels, Points, algeb
 from dpviz.mechanisms import nd_laplace_noise, perturbation_area
 from dpviz.methods.nd_laplace.algorithm import Params, Step, grid_of
 from dpviz.plots import GUIDE, PUBLIC, RELEASED, SECRET, SECRET_NOISE, Frame, Ink, Kind, Layer, rows_at
-from dpviz.stories.ground_layers import NO_GROUP, box_layer, length_said, sample
+from dpviz.stories.ground_layers import NO_GROUP, box_layer, sample
 from dpviz.stories.ground_layers import SCALE as SCALE_NAME
 from dpviz.stories.panel import number
 from dpviz.stories.stage import Clock, Stage
 from dpviz.stories.view import GOLDEN, Projection, Words
-from dpviz.stories.wording import KILOMETER, short_unit
+from dpviz.stories.wording import METERS, length_words
 
 # Number of records whose move is drawn.
 MOST_THREADS = 1_000
@@ -85,10 +85,8 @@ class Measure:
         """The radius with a unit that a line has room for."""
         if self.shares:
             return self.words(self.radius)
-        if self.unit == "m" and self.radius >= KILOMETER:
-            return f"{number(self.radius / KILOMETER)} km"
-        unit = short_unit(self.unit)
-        return f"{number(self.radius)} {'unit' if unit == 'units' and self.radius == 1.0 else unit}"
+        words = length_words(self.radius, self.unit, number)
+        return "1 unit" if words == "1 units" else words
 
     @property
     def axis_unit(self) -> str:
@@ -199,7 +197,7 @@ def draw_layers(
         low, end = SCALE_PLACE[1], max(1.0 - SCALE_PLACE[0], length)
         start, half = end - length, 0.5 * SCALE_PLACE[1] / 2.0
         ends = np.array([[start, low, end, low], *([at, low - half, at, low + half] for at in (start, end))])
-        length_text = length_said(measure.radius) if measure.unit == "m" else measure.radius_words
+        length_text = measure.near_words if measure.unit in METERS else measure.radius_words
         name = f"{SCALE_NAME}{length_text} (the distance ε is for)"
         layers.append(_layer(stage, name, Kind.SEGMENTS, GUIDE, stage.clock.always(), ends[None], size=2.0))
     if params.domain == "remap":

@@ -47,8 +47,6 @@ FRIENDLY = (1.0, 2.0, 5.0)
 N_RADII = 9
 # Name of a release's marks in the comparison of two worlds.
 DRAW = "Draw of this record"
-PUBLIC_MANY = "Agreement is measured on the exact records. The public sees the clusters of the released points."
-MADE_UP = "More releases of real records cost their owners ε each. What you see here is what would happen."
 OWN_ROUND = (
     "On your own map, in its coordinates. Each round sends one more noisy point of one of your people, which only "
     "you see: never publish it. The attacker knows the public part of the map that you see, but no one's place."
@@ -344,7 +342,9 @@ class NDLaplacePage(MethodPage):
         elif isinstance(answer, PrivateClusters):
             self.draw_live(clusters.private_scene(run, self.view, answer), "moved")
             self.draw_facts("The clusters themselves", clusters.internal_facts(answer))
-            st.caption(PUBLIC_MANY)
+            st.caption(
+                "Agreement is measured on the exact records. The public sees the clusters of the released points."
+            )
         else:
             scenes = clusters.pair_scenes(run, self.view, answer)
             for column, scene, key in zip(st.columns(2, gap="small"), scenes, ("clean", "moved"), strict=True):
@@ -427,7 +427,9 @@ class NDLaplacePage(MethodPage):
             self.draw_facts("Budget", attacks.budget_facts(run, n_releases))
         with left:
             if self.frame.public or self.noise.seed is None or self.frame.source.own:
-                st.info(MADE_UP)
+                st.info(
+                    "More releases of real records cost their owners ε each. What you see here is what would happen."
+                )
                 return
             releases = attacks.again(run, n_releases, seed=self.noise.seed)
             self.draw_live(attacks.repeat_scene(run, self.view, releases), "again")

@@ -331,7 +331,7 @@ class SourceTargetPage(MethodPage):
     @property
     def unit(self) -> str:
         """The unit of a distance, after a space."""
-        return unit_of_cost(self.frame.source.dataset.units)
+        return f" {unit_of_cost(self.frame.source.dataset.units)}".rstrip()
 
     def changes(self) -> None:
         """Draw the effect of one source record under the same noise, and the preset in which one record decides."""

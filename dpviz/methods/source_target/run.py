@@ -91,8 +91,8 @@ def allowance(words: Words, params: Params) -> Callable[[float], str]:
 
 
 def unit_of_cost(units: Sequence[str]) -> str:
-    """Return the unit of a distance, after a space: the features' unit if they share one, else ""."""
-    return f" {units[0]}" if len(set(units)) == 1 and units[0] else ""
+    """Return the unit of a distance: the features' unit if they share one, else ""."""
+    return units[0] if len(set(units)) == 1 else ""
 
 
 def times(cost: float, floor: float) -> str:
@@ -369,7 +369,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
 
     def losses(self) -> tuple[Measure | None, Measure | None]:
         """Return the way to the nearest helper, and how far noise moves a released average."""
-        unit, (cost, _), law = unit_of_cost(self.words.units).strip(), self.costs, self.noise_law
+        unit, (cost, _), law = unit_of_cost(self.words.units), self.costs, self.noise_law
         public = None if law is None else law.measure(self.noise_growth(center_facts.FACTORS), self.words)
         return Measure(cost, length_words(cost, unit)), public
 
@@ -401,14 +401,12 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         r, law = step.n_averages, "scale" if self.params.noise == "laplace" else "standard deviation"
         shared = f"{len(self.targets)} targets share {r} averages."
         facts = [
-            Fact(
-                "Cost", length_words(cost, unit.strip()), "Mean distance from a target to the source or a new center."
-            ),
+            Fact("Cost", length_words(cost, unit), "Mean distance from a target to the source or a new center."),
             Fact("Compared to no privacy", times(cost, floor), "Without privacy, centers are chosen next to S itself."),
             Fact("Ignoring the source", ignorant, "Cluster T: centers for the targets alone."),
             Fact(
                 "Cost estimated from S′",
-                length_words(float(self.service[0].mean()), unit.strip()),
+                length_words(float(self.service[0].mean()), unit),
                 "Everything that the public knows.",
                 True,
             ),
@@ -424,7 +422,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             ),
         ]
         if release.threshold is None:
-            size = f"± {number(release.scale * (2.0 * step.ball.radius))}{unit}"
+            size = f"± {number(release.scale * (2.0 * step.ball.radius))} {unit}".rstrip()
             facts.append(Fact("Noise of a mean", size, f"On each coordinate ({law}).", True))
         else:
             size, least = f"± {number(release.scale)} records", f"{number(release.threshold)} records"
@@ -556,7 +554,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         floor = self.nonprivate_cost(self.reference.nonprivate_selected)
         # Many runs share one mark, and no run is drawn below it.
         cost = max(self.costs[0], floor)
-        unit = unit_of_cost(self.words.units).strip()
+        unit = unit_of_cost(self.words.units)
         figure = Figure(
             "mean distance", unit, "the mean distance is more than", mark=floor, mark_name="Without privacy"
         )

@@ -261,7 +261,6 @@ SAYS = {False: ("you", "not you"), True: ("yours", "another")}
 STARTED = "The runs have begun. Can an attacker tell the two worlds apart?"
 STOPPED = "Stopped: incomplete runs show nothing."
 KEPT = "An attack can break a promise; only a proof can keep it."
-REPAIRED = "Its repaired version, which the {} page shows, is proved."
 # Stands for a method if a sentence has no room for its name.
 IT = "It"
 
@@ -467,7 +466,7 @@ def verdict_of(audited: Audited, repaired: str = "") -> tuple[str, str]:
     fate = "is claimed, and these runs disprove it" if audited.is_violated else "is only claimed: no one has proved it"
     verdict = f"ε = {ceiled(limit)} {fate}."
     if repaired:
-        return verdict, REPAIRED.format(repaired)
+        return verdict, f"Its repaired version, which the {repaired} page shows, is proved."
     if audited.is_violated:
         return verdict, "One attack is enough to break a promise."
     return verdict, "More runs might settle it." if tone_of(audited) == "open" else KEPT

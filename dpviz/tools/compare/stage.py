@@ -196,7 +196,12 @@ class CompareStage(Confidential):
     def data(self) -> dict[str, object]:
         """Return the stage as the browser takes it (dpviz/assets/compare_stage.js)."""
         # Methods that need a smaller ε stand higher, so that the black line is a staircase.
-        maps = sorted(self.maps, key=lambda each: (not each.promise.proved, _least(each)))
+
+        def rank(each: MethodMap) -> tuple[bool, float]:
+            smallest = each.nonprivate_smallest
+            return not each.promise.proved, math.inf if smallest is None else smallest.epsilon
+
+        maps = sorted(self.maps, key=rank)
         odds = [
             max((each.promise.odds[i] or 0.0 for each in maps if each.promise.proved), default=0.0)
             for i in range(len(self.epsilons))
@@ -254,10 +259,6 @@ class CompareStage(Confidential):
         # One more digit if rounding would hide the side of the limit.
         hidden = (round(cost, 2) <= self.most) != (cost <= self.most)
         return f"{cost:.3f}" if hidden else times(cost), "×"
-
-
-def _least(each: MethodMap) -> float:
-    return math.inf if each.nonprivate_smallest is None else each.nonprivate_smallest.epsilon
 
 
 def _reach(found: Smallest, first: float) -> str:

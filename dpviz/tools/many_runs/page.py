@@ -55,7 +55,6 @@ DIFFERENCE = {
     "start": "all with the same noise, each with its own start",
 }
 KNOBS = (RUNS, VARY)
-NEW_NOISE = "Same data and starts, different noise, here and in the picture above."
 _BEYOND = "dpviz:outcomes-beyond"
 
 # Maps a budget to the method at that budget.
@@ -109,7 +108,12 @@ def many(
         vary = str(controls.control(VARY) if method.algorithm.has_start else VARY.default)
         difference = DIFFERENCE[vary] if method.algorithm.has_start else "each with its own noise"
     with button_column:
-        if st.button("New noise for all runs", key="outcomes-new", width="stretch", help=NEW_NOISE):
+        if st.button(
+            "New noise for all runs",
+            key="outcomes-new",
+            width="stretch",
+            help="Same data and starts, different noise, here and in the picture above.",
+        ):
             frame.renew(secret=noise.secret)
             st.rerun(scope="app")
     seed, units = noise.seed_for(page.source).value, page.dataset.units

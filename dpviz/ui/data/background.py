@@ -16,7 +16,6 @@ HELP = (
     "lines: choose what is public anyway. They are drawn in pictures and in files of them. They stay in this "
     "session's memory and never enter a link, a table or a release."
 )
-NEEDS_BOUNDS = "The background is drawn once all bounds are typed: a map around the records themselves is not public."
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +73,9 @@ def draw_background(*, from_data: bool, public: bool) -> None:
         )
         forget.button("Remove it", on_click=session.forget, width="stretch", key="background:remove")
         if from_data:
-            st.caption(NEEDS_BOUNDS)
+            st.caption(
+                "The background is drawn once all bounds are typed: a map around the records themselves is not public."
+            )
         return
     # Every file gets a new, empty field, because an old field would offer a file that was removed.
     key = f"background:{session.n_fields}"

@@ -28,7 +28,6 @@ FEATURES = ("x", "y")
 BOX = Box((0.0, 0.0), (10.0, 10.0))
 MOST_POINTS = 5_000
 CLASSES = 6
-MEANING = "Each point is [across, up, class]: shares of the box from 0 to 1, and a whole number."
 NOT_HERE = "Saved in the public view: the drawn points are not in this file."
 MOST_UNDO = 50
 # Share of the box.
@@ -226,7 +225,10 @@ def to_file(sheet: DrawnPoints | None) -> dict[str, Any]:
     if sheet is None:
         return {"note": NOT_HERE}
     rows = zip(sheet.places.tolist(), sheet.classes.tolist(), strict=True)
-    return {"note": MEANING, "points": [[*place, each] for place, each in rows]}
+    return {
+        "note": "Each point is [across, up, class]: shares of the box from 0 to 1, and a whole number.",
+        "points": [[*place, each] for place, each in rows],
+    }
 
 
 def from_file(value: object) -> DrawnPoints | None:

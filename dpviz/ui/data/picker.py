@@ -24,7 +24,6 @@ DEFAULT = "blobs"
 # Most records that the page offers for a synthesized set.
 MOST_RECORDS = 100_000
 FEWEST_RECORDS = 10
-UPLOADS = "Use your own table: it stays in this session's memory."
 DATA_SEED = Knob("data_seed", "int", 0, "Data seed", "Draws the synthetic records, or a sample of real ones.", 0, 10**6)
 # Knobs whose values make sense only for one set.
 OF_THE_DATA = ("n", "n_clusters", "n_centers", "x", "y", "z", "node", "along")
@@ -155,7 +154,13 @@ def pick(
                     _gallery(own)
                 # The upload entry is far above the set at which the list opens.
                 if UPLOAD in names and name != UPLOAD:
-                    st.button("Upload", width="stretch", help=UPLOADS, on_click=choose, args=(UPLOAD, own))
+                    st.button(
+                        "Upload",
+                        width="stretch",
+                        help="Use your own table: it stays in this session's memory.",
+                        on_click=choose,
+                        args=(UPLOAD, own),
+                    )
         source = None if waiting else _source(name, shelves, data, public=public)
         described = st.container()
     if waiting:

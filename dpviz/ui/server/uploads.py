@@ -38,7 +38,6 @@ FULL = (
     f"All readers' files together would take more than {SERVER_BYTES // 1_000_000} MB of this server's memory. Try "
     "again later, or start the app on your own computer."
 )
-NO_LENGTH = "The upload did not state its size. Send it with a length."
 
 # Above its own limit, the upload parser would write files to the disk, which the app promises not to do.
 MultiPartParser.spool_max_size = MAX_BYTES + 1_000_000
@@ -123,7 +122,9 @@ class SessionLimit:
     async def _upload(self, scope: Scope, receive: Receive, send: Send, session: str) -> None:
         length = Headers(scope=scope).get("content-length", "")
         if not length.isascii() or not length.isdigit():
-            await PlainTextResponse(NO_LENGTH, status_code=411)(scope, receive, send)
+            await PlainTextResponse("The upload did not state its size. Send it with a length.", status_code=411)(
+                scope, receive, send
+            )
             return
         size = int(length)
         stored = {name: sum(len(file.data) for file in [*files.values()]) for name, files in [*_stored_files().items()]}

@@ -9,14 +9,7 @@ import pytest
 from dpviz.methods.convergent_kmeans.run import HEADLINES, PUBLIC_HEADLINES
 from dpviz.plots import Audience, Kind
 from dpviz.stories.centers import Blur, Placement
-<<<<<<< HEAD
-from dpviz.stories.panel import number
-from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS
-=======
-from dpviz.stories.label import both_limits, label_of
-from dpviz.stories.panel import number, odds, times
-from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS, percent
->>>>>>> 4270a486 (Give synthetic maps kilometers, and state distances as lengths)
+from dpviz.stories.wording import MOST_CHARACTERS, MOST_WORDS, length_words, percent
 from tests.stories.marks import brute_cost, brute_labels, chart_of
 
 
@@ -53,7 +46,9 @@ def test_the_strip_says_how_far_off_the_centers_are(tell, options, d):
     told = tell(d, **options)
     curator, public = told.stage_words()
     assert curator.loss.value == pytest.approx(brute_off(told))
-    far = f"{percent(brute_off(told) / 100.0)} of the diagonal"
+    share, box = brute_off(told) / 100.0, told.words.box
+    # A single feature is in meters.
+    far = length_words(share * box.diagonal, "m") if d == 1 else f"{percent(share)} of the diagonal"
     assert value(told.utility(), "Distance from Lloyd's centers") == far
     assert (public.loss is None) == (not told.repaired), "as published no law says it"
 

@@ -31,16 +31,11 @@ HALF_CAVEAT = (
     "The paper lets a record be as long as the ball is wide; in a ball of diameter 1 around the origin it is at most "
     "1/2 long, so the published noise gives more privacy than claimed."
 )
-OWN_GAUSSIAN_CAVEAT = "The paper has this noise for zCDP only; here ρ is the largest that (ε, δ) allows."
-LOOSE_CAVEAT = "The published σ comes from advanced composition and is many times what this release needs."
 PROOF_CAVEAT = (
     "Theorem 5.3 asks for ε ≤ 1/√n; its proof needs ε ≤ 3√ln(1/δ) and takes δ where δ/(n + 1) is needed, which the "
     "full composition formula covers."
 )
 TIGHT_REPAIR = "the noise is the minimum that this release needs"
-OWN_GAUSSIAN_REPAIR = "its noise for zCDP is used at the largest ρ that (ε, δ) allows"
-THRESHOLD_CAVEAT = "The paper gives no threshold for zCDP; dpviz uses 1 + σ√(2 ln(1/γ)). A threshold costs no privacy."
-INFINITE_CAVEAT = "Without noise exact averages of records are released: nothing is private."
 
 
 @immutable_value
@@ -185,7 +180,7 @@ def _repairs(scheme: SourceTargetScheme) -> str:
     if noise_scale(scheme) != noise_scale(replace(scheme, published=True)):
         return TIGHT_REPAIR
     own = scheme.method == "nna" and scheme.noise == "gaussian" and scheme.rho is None
-    return OWN_GAUSSIAN_REPAIR if own else ""
+    return "its noise for zCDP is used at the largest ρ that (ε, δ) allows" if own else ""
 
 
 def _caveats(scheme: SourceTargetScheme) -> tuple[str, ...]:
@@ -196,12 +191,21 @@ def _caveats(scheme: SourceTargetScheme) -> tuple[str, ...]:
         "here."
     )
     conditions = (
-        (INFINITE_CAVEAT, noise_scale(scheme) == 0),
+        ("Without noise exact averages of records are released: nothing is private.", noise_scale(scheme) == 0),
         (RHO_CAVEAT, scheme.rho is not None),
         (HALF_CAVEAT, not nas and scheme.published),
-        (OWN_GAUSSIAN_CAVEAT, not nas and gaussian and scheme.rho is None and scheme.published),
-        (THRESHOLD_CAVEAT, not nas and gaussian),
-        (LOOSE_CAVEAT, nas and gaussian and scheme.rho is None and scheme.published),
+        (
+            "The paper has this noise for zCDP only; here ρ is the largest that (ε, δ) allows.",
+            not nas and gaussian and scheme.rho is None and scheme.published,
+        ),
+        (
+            "The paper gives no threshold for zCDP; dpviz uses 1 + σ√(2 ln(1/γ)). A threshold costs no privacy.",
+            not nas and gaussian,
+        ),
+        (
+            "The published σ comes from advanced composition and is many times what this release needs.",
+            nas and gaussian and scheme.rho is None and scheme.published,
+        ),
         (PROOF_CAVEAT, nas and gaussian and scheme.rho is None and scheme.published),
         (vacuous, nas and bound >= 1.0),
         (CURATOR_CAVEAT, nas),

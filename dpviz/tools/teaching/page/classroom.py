@@ -74,7 +74,6 @@ SHUT = "The teacher has closed the door. Ask the teacher to open it, then load t
 NO_COOKIE = "A cookie keeps your place in the class. Allow cookies for this page, then load it again."
 NEW = "Students join with their phones, without a name. All answers are gone after the class."
 TOO_OFTEN = "Too many attempts came from your network. Wait a minute, then try again."
-NO_ROOM = "This server has no room for another class now. End one of yours, or try again later."
 BEFORE, AFTER = "before", "after"
 
 
@@ -404,7 +403,9 @@ async def _new(request: Request) -> Response:
         return JSONResponse({"problem": TOO_OFTEN}, 429)
     room = ROOMS.open(client)
     if room is None:
-        return JSONResponse({"problem": NO_ROOM}, 503)
+        return JSONResponse(
+            {"problem": "This server has no room for another class now. End one of yours, or try again later."}, 503
+        )
     OPENED.count(client, room.code)
     if _preparing is None:
         _preparing = asyncio.create_task(prepare())

@@ -20,7 +20,6 @@ TERM = "term"
 NOTHING = "No word here matches this search. Try fewer letters, or clear the search."
 FOUND = "Found"
 UNKNOWN = "which is not in the glossary. Search for it, or look through the list."
-_SEARCH = "glossary:search"
 
 
 def draw_glossary() -> None:
@@ -30,7 +29,9 @@ def draw_glossary() -> None:
         if slug and slug not in SLUGS:
             state.report(f"The link's {TERM} was {slug[: state.MOST_NAME]!r}, {UNKNOWN}")
         first = SLUGS.get(slug)
-        text = st.text_input("Search", key=_SEARCH, max_chars=state.MOST_TEXT, placeholder="such as noise, or attacker")
+        text = st.text_input(
+            "Search", key="glossary:search", max_chars=state.MOST_TEXT, placeholder="such as noise, or attacker"
+        )
         terms = search(text)
         if first is not None and not text:
             st.html(f'<div class="dpviz-words dpviz-wanted">{_card(first)}</div>')
