@@ -42,7 +42,7 @@ def test_a_click_attacks_another_record_and_noise_hides_it(page: Page, server: S
     click_record(attack.locator("canvas").first)
     expect(field).not_to_have_value("5", timeout=SLOW)
     expect(page.get_by_text(EXACT)).to_be_visible(timeout=SLOW)
-    noisy = ("Noisy (repaired)", "With noise for ε = 1 in all")
+    noisy = ("Noisy (repaired)", "With noise for ε = 1 in total")
     for name, said in (noisy, ("As published", "narrow the record down to one line")):
         switch(page, name)
         expect(page.get_by_text(said)).to_be_visible(timeout=SLOW)

@@ -380,7 +380,7 @@ def _guarantee(params: Params, trace: tuple[ZoneStep, ...]) -> Guarantee:
     caveats = tuple(caveat for holds, caveat in start if holds)
     if params.mode == "published":
         total = params.epsilon_counts + len(trace) * params.epsilon_per_iteration
-        source = f"{PAPER}, theorem 5, for as many steps as this run has: {len(trace)}"
+        source = f"{PAPER}, theorem 5, over a run of {len(trace)} steps"
         claim = Claim(total, 0.0, Adjacency.ADD_REMOVE, source)
         leak = RATIO_CAVEAT if trace[0].zone_mean.shape[1] > 1 else LINE_CAVEAT
         return Guarantee(claim, None, (*caveats, leak, *PUBLISHED_CAVEATS))
