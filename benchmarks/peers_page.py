@@ -8,7 +8,7 @@ DASH = "–"
 
 INTRO = """# Compared with other packages
 
-Alternatives to dpviz, on the same records, with the same ε, number of clusters k and public box:
+This command compares dpviz with alternatives on the same records, with the same ε, number of clusters k and public box:
 
     {command}
 
@@ -26,8 +26,8 @@ without any record.
 AGREEMENT = """
 ## Agreement with known classes
 
-The adjusted Rand index of the released clusters: 1 means equal groups, 0 means chance. Classes need not be the \
-groups that k-means looks for.
+The table shows the adjusted Rand index of the released clusters: 1 means equal groups, and 0 means no better than \
+chance. Classes need not be the groups that k-means looks for.
 """
 TIMES = """
 ## Processor time of a run, ms

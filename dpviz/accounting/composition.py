@@ -64,13 +64,13 @@ def pure_epsilon(events: Iterable[Event], adjacency: Adjacency) -> float:
     the two largest" alone holds if no r_i exceeds it: if the two largest parts cost the same, or if a record that stays
     changes nothing. In the latter case, `ParallelEvent.membership_only` is set and r_i is left out.
 
-    Raises ValueError if a leaf calibrated for REPLACE meets ADD_REMOVE, TypeError for an event of unknown kind.
+    Raises ValueError if a leaf calibrated for REPLACE is used with ADD_REMOVE, TypeError for an unknown kind of event.
     """
     return _in_sequence(events, adjacency, lambda leaf, times: times * leaf.epsilon)
 
 
 def zcdp_rho(events: Iterable[Event], adjacency: Adjacency) -> float:
-    """Add up the zCDP of `events`: mu^2/2 for Gaussians, epsilon^2/2 for pure steps, epsilon^2/8 of bounded range.
+    """Add up the zCDP of `events`: mu^2/2 for Gaussians, epsilon^2/2 for pure steps, epsilon^2/8 for bounded range.
 
     Composition is the same as in `pure_epsilon`, with rho instead of epsilon, except that a leaf calibrated for
     ADD_REMOVE costs 4 rho under REPLACE (sensitivity, epsilon and range double, and rho grows with the square). So a

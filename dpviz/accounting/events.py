@@ -245,7 +245,7 @@ def group_size(leaf: Leaf, adjacency: Adjacency) -> int:
 
 
 def unknown(event: Event) -> TypeError:
-    """Return the error for an event that no account here can read."""
+    """Return the error for an event that no accountant here can handle."""
     return TypeError(
         "An event must be a LaplaceEvent, GaussianEvent, PureEvent, SequenceEvent or "
         f"ParallelEvent, got a {type(event).__name__}."

@@ -14,7 +14,7 @@ FOLDER = Path(str(files(__name__)))
 LOOK: dict[str, Any] = json.loads((FOLDER / "look.json").read_text(encoding="utf-8"))
 # Font of pages without a server: a part of Source Serif 4 (docs/licenses.md).
 SERIF = "serif.woff2"
-# Nothing can be selected or drawn in a picture without a server, so the tools for it stay away.
+# Nothing can be selected or drawn in a picture without a server, so the tools for that are left out.
 TOOLLESS = MappingProxyType({"live_tools.js": "live_toolless.js"})
 _IMPORT = re.compile(
     r'^import (?P<names>\{[\w\s,]*\}|\w+) from "\./(?P<file>\w+\.(?:js|json))"(?: with \{ type: "json" \})?;$',

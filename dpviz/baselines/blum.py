@@ -34,7 +34,7 @@ Step = LloydStep
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[LloydFamilyRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is in `steps`, and this collects its result.
 
     The release is epsilon-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made of records.
     Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or centers.

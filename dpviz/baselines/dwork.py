@@ -36,7 +36,7 @@ Step = LloydStep
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[LloydFamilyRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is in `steps`, and this collects its result.
 
     The release is epsilon (1 - 2^-T)-DP under `params.adjacency` (proof in `_lloyd_family`), unless the start is made
     of records; a private start spends its share first. Raises ValueError for bad points or centers.

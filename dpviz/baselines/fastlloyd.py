@@ -138,7 +138,7 @@ class BoundedRelease(LloydFamilyRelease):
 def fit(
     points: Points | Chunks, box: Box, params: Params, *, rng: np.random.Generator
 ) -> Result[BoundedRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is in `steps`, and this collects its result.
 
     The release is (epsilon, delta)-DP under `params.adjacency` (proof in the module's docstring), unless the start is
     made of records. Points may come in chunks: the same release, to the bit. Raises ValueError for bad points or

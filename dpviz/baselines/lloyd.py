@@ -39,7 +39,7 @@ class Params(StartParams):
 
 
 def fit(points: Points, box: Box, params: Params, *, rng: np.random.Generator) -> Result[LloydFamilyRelease, LloydStep]:
-    """Cluster `points` (n, d), clipped to the public `box`; the loop is `steps`, this collects it.
+    """Cluster `points` (n, d), clipped to the public `box`; the loop is in `steps`, and this collects its result.
 
     Nothing is private: every released center is an exact mean. Raises ValueError for bad points or centers.
     """

@@ -117,7 +117,7 @@ def marked(text: str) -> str:
 
 
 def explained(text: str) -> str:
-    """Write an unmarked text in which the first mention of each term opens its meaning."""
+    """Write text without markup, in which the first mention of each term opens its definition."""
     return escape(text) if hiding.hides("terms") else _explained(text)
 
 

@@ -122,7 +122,7 @@ def test_where_dpm_cuts_is_drawn_of_as_many_runs_as_are_played(open_page):
     assert page.widget("slider", "Runs").value == 15
     packed = page.packed()
     assert len(packed["outcomes"][1]["frames"]) == 15
-    assert "of 15 runs cut there" in packed["heat"][1]["caption"]
+    assert "more of the 15 runs cut there" in packed["heat"][1]["caption"]
     assert "15 runs" in packed["found"][1]["alt"]
 
 

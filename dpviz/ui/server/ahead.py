@@ -218,7 +218,7 @@ def _band(token: str, index: str) -> str | Work:
 
 
 async def _send_pictures(socket: WebSocket, token: str, index: str, series: _Series) -> str:
-    """Send the pictures, and return the word after them."""
+    """Send the pictures, and return the message that follows them."""
     # Keep this reference for one answer only; otherwise the session would not end before the WebSocket does.
     own = _OFFERS.get(token)
     if not _is_index(index) or own is None or own.draw is None or int(index) >= len(own.values):

@@ -39,7 +39,7 @@ class Pause:
         self._resting = False
         # Seconds of rest that the work has earned.
         self._credit = MOST_REST_SECONDS
-        # Time at which the work went on, on the monotonic clock.
+        # Time at which the work resumed, on the monotonic clock.
         self._since = time.monotonic()
 
     def listen(self, moves: Connection) -> None:
