@@ -23,7 +23,7 @@ const FOCUS_PX = 5; // from the thumb to the ring around it that has the keyboar
 const NUMBER_ROOM_PX = 170; // that a number takes with its unit, right of the line
 const ENDS_PX = 10; // of the track, from the edges
 const CLEAR_PX = 4; // between a number and a line
-const [DOT_AND_LINE, LINE] = ["dot: this run, line: median run", "line: median run"];
+const LINE = "line: median"; // the dot is this run
 const DRAW_MS = 30; // until bands that come one after the other are drawn
 const MAX_MOVES = 64;
 const PEOPLE_ROWS = [2, 3, 4, 5];
@@ -395,8 +395,7 @@ export class Instrument {
   /** Name the strip of what is lost and, if both are measured, its dot and its line. @param {string} label @param {number} width @param {number} top @param {StageWords["loss"] | false} measured */
   nameLoss(label, width, top, measured) {
     const y = top - (this.isPhone ? 6 : 12);
-    const isWide = (label.length + DOT_AND_LINE.length) * this.sizes.words * 0.5 < width; // about as written
-    const key = measured && !measured.law.length ? [makeShape("text", { x: width, y, class: "faint end" }, isWide ? DOT_AND_LINE : LINE)] : [];
+    const key = measured && !measured.law.length ? [makeShape("text", { x: width, y, class: "faint end" }, LINE)] : [];
     return [makeShape("text", { x: 0, y, class: "label" }, label), ...key];
   }
 

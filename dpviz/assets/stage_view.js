@@ -179,8 +179,7 @@ export class Stage {
     const text = words?.guarantee ?? "";
     const at = text.indexOf(". ") + 1 || text.length; // not the point of a number
     const lead = words?.verdict === "proved" ? at : text.length; // what is only claimed is said as a whole
-    const verdict = text.slice(0, lead);
-    setText(this.verdict, this.isPhone && lead === at ? verdict.replace(/,.*(?=\.)/, "") : verdict); // the reason of an ε is in Details
+    setText(this.verdict, text.slice(0, lead));
     setText(this.promise, text.slice(lead));
     setText(this.mark, text ? this.data.mark ?? "" : "");
     this.guarantee.dataset.verdict = words?.verdict ?? "";

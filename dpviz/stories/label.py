@@ -141,7 +141,7 @@ def guarantee_in_a_sentence(
         and proved.adjacency is stated.adjacency
         and proved.delta <= stated.delta
     )
-    of_less = f": ε = {of_proof}, not {claimed}, because it adds extra noise" if better else ""
+    of_less = f": ε = {of_proof}" if better else ""
     return "proved", f"Proved{of_less}. {change} makes no result more than {factor} as likely{slack}{more}."
 
 

@@ -240,7 +240,7 @@ def test_bands_grow_while_the_page_is_idle_from_the_current_value_on(browser: Br
         assert time.monotonic() < end, f"{len(bands)} bands came."
         next_frame(page)
     expect(stage.locator("path.band")).to_have_count(1)
-    expect(stage.locator(".dpviz-instrument")).to_contain_text("line: median run")
+    expect(stage.locator(".dpviz-instrument")).to_contain_text("line: median")
     assert all(low <= middle <= high for low, middle, high in (band["values"] for band in bands))
     slider = stage.get_by_role("slider", name="ε")
     assert asked[0] == f"band:{slider.input_value()}"

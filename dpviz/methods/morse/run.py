@@ -274,7 +274,7 @@ class MorseRun(Run[Params, MorseRelease, Step]):
     @property
     def lede(self) -> str:
         """The purpose of the method, and its release. Public."""
-        return "Find crowds of any shape; only **hilltops and borders** are published."
+        return "Crowds of any shape: only **hilltops and borders** are published."
 
     def _curators_finding(self) -> str:
         """Describe the agreement of the clusters with known classes; without any, return the public finding."""

@@ -281,7 +281,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
     def lede(self) -> str:
         """The purpose of the method, and the meaning of its points. Public."""
         if self.reach is not None:
-            return f"Where is help needed? Only **blue marks** about {self.source_words} are published."
+            return "Where is help needed? Only **blue marks** are published."
         wanted = "Choose centers for the" if self.is_neutral else "Bring help to"
         return f"{wanted} {self.words.nouns.target[1]}; only **blue marks** about {self.source_named} are published."
 
