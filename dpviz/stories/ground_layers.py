@@ -302,7 +302,7 @@ def _public_map(ground: Ground | Outline, scene: Scene) -> tuple[Layer, ...]:
 def _bar(scene: Scene) -> Layer:
     """Return the longest bar of 1, 2 or 5 times a power of ten meters that fits."""
     (left, right), (bottom, top) = scene.x.view, scene.y.view
-    per_unit = METERS[scene.x.unit] * (scene.x.values[1] - scene.x.values[0])  # m
+    per_unit = METERS.get(scene.x.unit, 1.0) * (scene.x.values[1] - scene.x.values[0])  # m
     most = LONGEST_BAR * (right - left) * per_unit
     power = 10.0 ** np.floor(np.log10(most))
     meters = float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= most))

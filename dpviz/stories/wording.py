@@ -95,6 +95,7 @@ def length_words(length: float, unit: str, write: Callable[[float], str] = two_d
     if unit not in METERS:
         return f"{write(length)} {unit if 0 < len(unit) <= LONGEST_UNIT else 'units'}"
     meters = METERS[unit] * length
-    if float(f"{meters:.2g}") >= KILOMETER:
+    # From here on, two digits round to a kilometer.
+    if meters >= 995.0:
         return f"{write(meters / KILOMETER)} km"
     return f"{write(meters)} m"

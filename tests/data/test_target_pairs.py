@@ -33,7 +33,7 @@ def test_a_seed_decides_a_pair_and_its_data_set_within_its_sizes(name):
     assert len(load_pair(name, n=sizes.minimum).source) == sizes.minimum
     assert len(load_pair(name, n=sizes.maximum).source) == sizes.maximum
     for wrong in (sizes.minimum - 1, sizes.maximum + 1):
-        with pytest.raises(ValueError, match="records"):
+        with pytest.raises(ValueError, match="n must be from 1"):
             load_pair(name, n=wrong)
 
 

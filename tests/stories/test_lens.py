@@ -204,8 +204,3 @@ def test_morse_attackers_see_every_pass():
     found, expected = near[:, 0].sum() / near.sum(), mass[0] / sum(mass)
     assert abs(found - expected) < 3.0 / math.sqrt(near.sum()) + 1.0 / lens.N_COUNTS
     assert 0.5 < shown.rate < attacker_odds(4.0)
-
-
-def test_three_features_have_no_lens():
-    with pytest.raises(ValueError, match="two features"):
-        lens_on(np.zeros((2, 3)), None, 0.5, "")

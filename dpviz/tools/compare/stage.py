@@ -413,7 +413,7 @@ def _capital(words: str) -> str:
 
 def lede(title: str, audience: Audience, most: float) -> Sentence:
     """State the meaning of the black line; centers for the curator only are not released."""
-    words = f"Right of the line: at most {number(100.0 * (most - 1.0))} % more cost."
+    words = f"Right of the line: within {number(100.0 * (most - 1.0))} % of k-means' cost."
     if audience is Audience.CURATOR:
         return Sentence(f"All of this is secret. {words}", f"{title}: each run would be one more release.")
     return Sentence(words, "One release of each method at each ε.")
