@@ -105,7 +105,7 @@ def test_another_limit_moves_the_black_line_and_is_in_the_link(open_page):
     page.set("slider", "Cost at most, × without privacy", 1.5)
     after = {key: each["first"] for key, each in maps(page).items()}
     assert page.compared["most"] == 1.5
-    assert "at most 50 % more" in page.compared["lede"]
+    assert "within 50 %" in page.compared["lede"]
     assert {key: (before[key], after[key]) for key in before if before[key] != after[key]} == {
         "convergent_kmeans": (2, 1),
         "morse": (3, 2),
