@@ -119,8 +119,8 @@ HEADLINES: Mapping[Placement, Headline] = MappingProxyType(
         ),
         Placement.WOBBLING: ("the center wobbles but finds its crowd", "the centers wobble but find their crowds"),
         Placement.LUCKY: (
-            "lucky noise: the center lands well, but most draws would miss",
-            "lucky noise: the centers land well, but most draws would miss",
+            "lucky noise: the center lands well, but most tries would miss",
+            "lucky noise: the centers land well, but most tries would miss",
         ),
         Placement.NEAR_UNPROTECTED: (
             "the center is close, but almost nobody is protected",

@@ -507,7 +507,7 @@ def test_a_class_is_found_where_a_cluster_has_most_of_it_and_most_in_the_cluster
         assert run.n_found <= min(run.k, run.n_classes)
         assert run.losses()[0].value == run.n_found
         every = run.n_found == run.n_classes
-        assert every == (not re.search("lost|crowds|stays one", run.finding().curator)) or run.n_classes == 1
+        assert every == (not re.search("lost|crowds|remains one", run.finding().curator)) or run.n_classes == 1
 
 
 def test_a_record_is_called_what_it_is():

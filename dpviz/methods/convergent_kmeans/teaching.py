@@ -107,10 +107,10 @@ CHAPTER = RunChapter(
     f"share ε = {EPSILON:g}. At first, there are {FEW} rounds. Orange lines are noise; everyone sees the blue centers.",
     Question(
         f"Without noise, more rounds never hurt. What happens with {MANY} rounds at the same ε?",
-        ranges("Centers get better", "Hardly anything (within 5 %)", "Centers get worse", at=(0.95, 1.05)),
+        ranges("Centers get better", "Little changes (within 5 %)", "Centers get worse", at=(0.95, 1.05)),
         more_rounds,
         f"The centers get worse: in a typical run, they cost **{{measured}}** times as much as without noise, compared "
-        f"with {{few}} times for {FEW} rounds. Each of the {MANY} rounds gets one {MANY}th of ε, so every look at the "
+        f"with {{few}} times for {FEW} rounds. Each of the {MANY} rounds gets 1/{MANY} of ε, so every look at the "
         f"data is {MANY // FEW} times as noisy.",
     ),
     ROUNDS,

@@ -244,12 +244,12 @@ class DPMRun(Run[Params, TreeRelease, Step]):
             return self._finding_without_classes(cuts)
         if k == 1 < known:
             why = "too noisy to see any gap" if self.is_too_noisy else "no gap is clear enough to cut"
-            return f"{why}: the whole map stays one cluster"
+            return f"{why}: the whole map remains one cluster"
         if found < known:
             some = f"{in_words(known - found)} of the" if found else "all"
             lost = f"{some} {in_words(known)} clusters {'is' if known - found == 1 else 'are'} lost"
             if known == 1:
-                lost = "the one cluster is lost"
+                lost = "the only cluster is lost"
             if doubt is Doubt.GONE:
                 return doubt.ends(f"{lost}")
             if k < known:
@@ -257,11 +257,11 @@ class DPMRun(Run[Params, TreeRelease, Step]):
                 return f"{why}: {lost}"
             some = f"{'only ' if found else ''}{in_words(found) if found else 'none'} of {in_words(known)} clusters"
             return f"cuts run through crowds: {some} {'is' if found < 2 else 'are'} found"
-        every = f"all {in_words(known)} clusters" if known > 1 else "the one cluster"
+        every = f"all {in_words(known)} clusters" if known > 1 else "the only cluster"
         if k > known:
             return f"{cuts} find {every} but split {'some' if known > 1 else 'it'} needlessly"
         if k == 1:
-            return doubt.ends("nothing is cut: there is one cluster")
+            return doubt.ends("no cut is needed: there is only one cluster")
         if doubt is Doubt.GONE:
             return doubt.ends(f"{every} {'are' if known > 1 else 'is'} found")
         if doubt is Doubt.ROOM:
@@ -270,7 +270,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def _finding_without_classes(self, cuts: str) -> str:
         if self.k == 1:
-            return "no gap is clear enough to cut: the whole map stays one cluster"
+            return "no gap is clear enough to cut: the whole map remains one cluster"
         leave = f"{cuts} {'leave' if self.k > 2 else 'leaves'} {things(self.k, 'cluster')}"
         if self.nonprivate_cost >= self.no_data_cost:
             return f"{leave}, no better than a blind guess"
@@ -286,7 +286,7 @@ class DPMRun(Run[Params, TreeRelease, Step]):
 
     def _publics_finding(self) -> str:
         if self.k == 1:
-            return "no gap is clear enough to cut: the whole map stays one cluster"
+            return "no gap is clear enough to cut: the whole map remains one cluster"
         cuts = things(self.k - 1, "cut")
         leave = f"{'leave' if self.k > 2 else 'leaves'} {things(self.k, 'cluster')}"
         if self.published or self.doubt in (Doubt.GONE, Doubt.UNPROVED):
@@ -295,8 +295,8 @@ class DPMRun(Run[Params, TreeRelease, Step]):
         if tree.minimum_count > COARSE * max(float(tree.noisy_counts[0]), 1.0):
             return f"{cuts} {'are' if self.k > 2 else 'is'} made, but this much noise may hide more gaps"
         if self.n_clear_cuts == self.k - 1:
-            return self.doubt.ends(f"{cuts} at clear gaps {leave}")
-        return f"{cuts}, {in_words(self.n_clear_cuts)} of them at clear gaps, {leave}"
+            return self.doubt.ends(f"{cuts} through clear gaps {leave}")
+        return f"{cuts}, {in_words(self.n_clear_cuts)} of them through clear gaps, {leave}"
 
     @cached_property
     def noise_law(self) -> NoiseLaw | None:

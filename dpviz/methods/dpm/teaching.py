@@ -62,11 +62,11 @@ EPSILON = Knob("course_cuts", "float", 0.1, "ε", "For all cuts and counts toget
 CHAPTER = RunChapter(
     "cuts",
     "Cuts through empty space",
-    f"Here, {N:,} people form five groups, but the method, DPM, does not know that. It repeatedly cuts the box where "
-    "it is empty. A cut is kept only if noisy counts find enough people on both sides; at ε = "
+    f"Here, {N:,} people form five groups, but the method, DPM, does not know that. It cuts through the empty parts of "
+    "the box. A cut is kept only if noisy counts find enough people on both sides; at ε = "
     f"{EPSILON.default:g}, they often do not.",
     Question(
-        f"Now ε is 1. How many clusters does DPM typically find in {N_RUNS} runs?",
+        f"Now ε is 1. Over {N_RUNS} runs, how many clusters does DPM typically find?",
         CLUSTERS,
         lambda: count_clusters(1.0),
         "Usually **{measured}** ({range} in {runs} runs). A cut needs a gap that stands out from the noise: at a "

@@ -283,26 +283,26 @@ class MorseRun(Run[Params, MorseRelease, Step]):
             return self._publics_finding()
         hills, many, known = things(peaks, "hill"), self.crowds, len(np.unique(self.classes))
         if k != known:
-            return f"{hills} {'link up into' if peaks > k else 'make'} {many}, but the data have {in_words(known)}"
+            return f"{hills} {'merge into' if peaks > k else 'make'} {many}, but the data have {in_words(known)}"
         if doubt is Doubt.GONE:
             if ari >= EXACT:
-                return doubt.ends(f"the {many} are right")
+                return doubt.ends(f"the {many} come out right")
             if ari >= ALMOST:
-                return doubt.ends(f"the {many} are nearly right")
+                return doubt.ends(f"the {many} come out nearly right")
             return doubt.ends(f"the {many} are {'mixed up' if ari >= MIXED else 'torn apart'}")
         if doubt is Doubt.UNPROVED:
             wrong = "partly mixed up" if ari >= MIXED else "torn apart"
             return doubt.ends(f"{hills} make {many}, {'almost right' if ari >= ALMOST else wrong}")
-        make = f"{hills} link up into {many}" if peaks > k else f"{hills} make {many}"
+        make = f"{hills} merge into {many}" if peaks > k else f"{hills} make {many}"
         if ari >= EXACT:
-            return f"{make}, exactly right"
+            return f"{make}, a perfect match"
         if ari >= ALMOST:
-            return f"{make}, almost exactly right"
+            return f"{make}, a nearly perfect match"
         crowd, some = many.split()[-1], self.words.nouns.record[1].split()[0]
         wrong = f"some {some} join the wrong {crowd[:-1]}" if ari >= MIXED else f"the {crowd} are torn apart"
         if self.is_drowned:
             return f"noise drowns out most hills, and {wrong}"
-        return f"{make}, but {wrong}" if ari >= MIXED else f"{hills} link up the wrong way, and {wrong}"
+        return f"{make}, but {wrong}" if ari >= MIXED else f"{hills} merge the wrong way, and {wrong}"
 
     @property
     def is_drowned(self) -> bool:
@@ -315,10 +315,10 @@ class MorseRun(Run[Params, MorseRelease, Step]):
         hills, clusters = things(peaks, "hill"), things(k, "cluster")
         if k < asked:
             stand = "is" if peaks == 1 else "are"
-            return f"only {hills} {stand} left, too few for {things(asked, 'cluster')}"
+            return f"only {hills} {stand} left, not enough for {things(asked, 'cluster')}"
         if self.is_drowned and doubt not in (Doubt.GONE, Doubt.UNPROVED):
             return f"noise drowns out most hills: {in_words(peaks)} {'is' if peaks == 1 else 'are'} left, in {clusters}"
-        one, more = ("links up into", "link up into") if peaks > k else ("makes", "make")
+        one, more = ("merges into", "merge into") if peaks > k else ("makes", "make")
         return doubt.ends(f"{hills} {one if peaks == 1 else more} {clusters}")
 
     @property

@@ -106,9 +106,9 @@ CHAPTER = RunChapter(
         f"Now ε is 5. In how many of {N_RUNS} runs do the two clusters match the two moons?",
         MOONS,
         both,
-        "In **{measured} of {runs}**, compared with only {few} at ε = 1, or {then} with {enough} people: noisy hills "
-        "can break a moon in two or join both moons. Once the landscape is published, cutting it into more or fewer "
-        "clusters costs no extra ε.",
+        "In **{measured} of {runs}**, compared with only {few} at ε = 1, or {then} with {enough} people, because noisy "
+        "hills can break a moon in two or merge both moons. Once the landscape is published, cutting it again costs no "
+        "extra ε.",
     ),
     EPSILON,
     records,
@@ -116,7 +116,7 @@ CHAPTER = RunChapter(
     {"hill": "Cluster", "person": "A person", "ridge between hills": "Joined over a pass", "hilltop": "Top of a hill"},
     # A typical run: wrong at ε = 1, right at 5.
     0,
-    "Clusters that are hills in a noisy landscape can have any shape. Anything computed from a release costs no "
+    "Clusters made of hills in a noisy landscape can have any shape. Anything computed from a release costs no "
     "extra ε.",
     5.0,
     lambda epsilon: {

@@ -138,7 +138,7 @@ def mean_move() -> Answer:
     return Answer(mean, {"measured": f"{round(mean, -1):,.0f} m", "draws": f"{N_DRAWS:,}"})
 
 
-SENT = Knob("course_sent", "float", 4.0, "ε within 500 m", "For each location that is sent.", 0.1, 10.0, log=True)
+SENT = Knob("course_sent", "float", 4.0, "ε per 500 m", "For each location that is sent.", 0.1, 10.0, log=True)
 
 
 def apart_words(level: float) -> str:
@@ -150,7 +150,7 @@ def move_words(level: float) -> str:
     """Describe how far places move on average."""
     mean = perturbation_area(2, epsilon=epsilon_of_level(level, RADIUS)).mean_radius
     return (
-        f"At ε = {number(level)} within {RADIUS:g} m, a location moves by **{number(mean)} m** on average, according "
+        f"At ε = {number(level)} per {RADIUS:g} m, a location moves by **{number(mean)} m** on average, according "
         "to the formula."
     )
 
@@ -162,7 +162,7 @@ CHAPTER = RunChapter(
     f"(blue). Here, ε limits how well anyone can distinguish two locations {RADIUS:g} m apart. At first, "
     f"ε = {SENT.default:g}.",
     Question(
-        f"At ε = 1 within {RADIUS:g} m, how far does a location move on average?",
+        f"At ε = 1 per {RADIUS:g} m, how far does a location move on average?",
         ranges("Less than 250 m", "250 to 750 m", "750 to 1,500 m", "More", at=(250, 750, 1500)),
         mean_move,
         "**{measured}**, on average over {draws} tries: if no one is trusted, every location needs enough noise of its "

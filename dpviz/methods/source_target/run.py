@@ -296,23 +296,23 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
             if not self.hides:
                 return self.doubt.ends(f"{far} far from help")
             return (
-                f"{many} stay secret, and only {far} far from help"
+                f"{many} stay hidden, and only {far} far from help"
                 if near
                 else f"noise hides {many}, but {far} far from help"
             )
         if cost > ignored > floor:
             far = "served so badly" if self.is_neutral else "so far away"
-            return f"{help_is} {far} that ignoring {self.source_named} does better"
+            return f"{help_is} {far} that ignoring {self.source_named} works better"
         if not near and cost > floor + SAVED * (ignored - floor):
             nearer = "hardly better served" if self.is_neutral else "hardly closer"
             return f"{help_is} {nearer} than if the {many} were ignored"
         if self.is_neutral:
             farther = f"{help_is} served {'nearly as well' if near else 'a little worse'}"
         else:
-            farther = f"{help_is} {'hardly farther than without privacy' if near else 'a little farther away'}"
+            farther = f"{help_is} {'almost as close as without privacy' if near else 'a little farther away'}"
         if not self.hides:
             return self.doubt.ends(farther)
-        return f"{'the source stays' if self.is_neutral else f'{many} stay'} secret; {farther}"
+        return f"{'the source stays' if self.is_neutral else f'{many} stay'} hidden; {farther}"
 
     @property
     def is_neutral(self) -> bool:
@@ -340,7 +340,7 @@ class SourceTargetRun(Run[Params, SourceTargetRelease, Step]):
         k, released = len(self.release.selected), self.released
         outside = float(((released < 0.0) | (released > 1.0)).any(axis=1).mean()) if len(released) else 0.0
         if not len(released):
-            return f"no average was released: the places ignore the {self.source_words}"
+            return f"no average was released: the places were picked without {self.source_named}"
         if outside > SCATTERED:
             return "noise scatters the averages, so these places may be mere guesses"
         return self.doubt.ends(f"{things(k, 'place')} {'is' if k == 1 else 'are'} chosen")

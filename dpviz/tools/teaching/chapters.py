@@ -85,8 +85,8 @@ def average_picture(leaver: int, *, answered: bool) -> Scene:
     computed = np.array([[computed_salary(leaver) / SALARY_AXIS, dots[leaver - 1, 1]]])
     return still(
         "Twenty salaries and two averages",
-        "Twenty gray rings, one for each salary, a square around the one that leaves, and two averages below: "
-        f"${both[0] * SALARY_AXIS:,.0f} of all and ${both[1] * SALARY_AXIS:,.0f} of the others.",
+        "Twenty gray rings, one for each salary, a square around the leaver's, and two averages below: "
+        f"${both[0] * SALARY_AXIS:,.0f} for all and ${both[1] * SALARY_AXIS:,.0f} for the others.",
         Axis("salary", "thousand dollars a year", (0.0, 1.0), (0.0, SALARY_AXIS / 1000)),
         Axis("", ticks=False, view=(0.0, 0.6)),
         marks("A salary", SECRET, dots, size=13.0),
@@ -316,7 +316,7 @@ MEAN = Chapter(
         ),
         mean_answer,
         "**The promise stays the same: at most {measured} in 100**, because the noise hides one person's effect in a "
-        f"crowd of any size. More people only improve the accuracy: the average is off by {{few}} with {FEW} people, "
+        f"crowd of any size. More people improve only the accuracy: the average is off by {{few}} with {FEW} people, "
         f"but only by {{many}} with {MANY:,}.",
     ),
     PEOPLE,
@@ -390,10 +390,10 @@ def audit_words(share: str) -> str:
     bound = audit_bound(float(share))
     least = floored(bound.epsilon_lower)
     if bound.violates(CLAIMED):
-        return f"The claim is ε = {CLAIMED:g}, but {N_RUNS:,} runs show at least **ε = {least}**: the claim is false."
+        return f"The claim is ε = {CLAIMED:g}, but {N_RUNS:,} runs show that **ε is at least {least}**, so it is false."
     return (
-        f"The claim is ε = {CLAIMED:g}, and {N_RUNS:,} runs show at least ε = {least}. This neither contradicts the "
-        "claim nor proves it."
+        f"The claim is ε = {CLAIMED:g}, and {N_RUNS:,} runs show that ε is at least {least}. This neither contradicts "
+        "the claim nor proves it."
     )
 
 
@@ -408,8 +408,8 @@ AUDIT = Chapter(
         ranges("Nothing suspicious", "A little more than claimed", "The claim is clearly false", at=(1.0, 1.5)),
         audit_answer,
         "They show that ε is at least **{measured}**, not 1, so they catch the false claim. With all of the noise, "
-        "they show at least {honest}, which neither contradicts the claim nor proves it: a better attack might find "
-        "more.",
+        "they show that ε is at least {honest}, which neither contradicts the claim nor proves it: a better attack "
+        "might find more.",
     ),
     NOISE,
     audit_picture,
@@ -471,7 +471,7 @@ def decide_picture(epsilon: float, *, answered: bool) -> Scene:
         f"{number(epsilon)} the clinic is off by {number(age_error(CLINIC, epsilon))} years.",
         Axis("ε", "", ends, (0.0, 1.0), log=True),
         Axis("off by", "years", (-2.0, 2.0), (0.0, 1.0), log=True),
-        segments("Wanted: half a year", PUBLIC, np.array([[ends[0], target, ends[1], target]]), size=1.5, dash=True),
+        segments("Target: half a year", PUBLIC, np.array([[ends[0], target, ends[1], target]]), size=1.5, dash=True),
         *layers,
         marks("Current ε", LAW, here, symbol="circle", size=14.0),
     )
@@ -597,7 +597,7 @@ def clusters_words(step: int) -> str:
         return f"Everyone has joined the nearest center: {sizes[0]}, {sizes[1]} and {sizes[2]} people."
     last = " Nobody would switch centers now, so k-means is done." if step == len(states()) - 1 else ""
     return (
-        f"{int((moves(step) > 0).sum())} centers have moved to the middle of their people, which is an average.{last}"
+        f"{int((moves(step) > 0).sum())} centers have moved to the middle of their groups, which is an average.{last}"
     )
 
 
@@ -605,7 +605,7 @@ K_MEANS = Chapter(
     "clusters",
     "What is a cluster?",
     f"Here are {N} people by age and income, and {N_GROUPS} centers in the wrong places. In each round, everyone joins "
-    "the nearest center; then each center moves to the middle of its people. This is *k-means*, here with k = "
+    "the nearest center; then each center moves to the middle of its group. This is *k-means*, here with k = "
     f"{N_GROUPS}; its groups are *clusters*.",
     Question(
         "After how many rounds do people stop switching groups?",
@@ -682,7 +682,7 @@ LEAK = Chapter(
     MISSING,
     leak_picture,
     leak_words,
-    "Exact cluster centers are averages, so anyone who knows everyone else can compute the one person who is left.",
+    "Exact cluster centers are averages, so anyone who knows everyone else can compute the last person's data.",
 )
 
 
