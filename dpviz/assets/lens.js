@@ -1,5 +1,5 @@
 // The lens on one person: a glass over the picture's corner that enlarges the average of her cluster, with the places
-// where it lands with her (filled) and without her (hollow). The glass has the color of an attacker's conclusion.
+// where it lands with the person (filled) and without (hollow). The glass has the color of an attacker's conclusion.
 
 /** @import { Box, Rectangle, Scale, Scene, Theme } from "./types.d.ts" */
 
@@ -35,7 +35,7 @@ function placeOf(box, { at: [x, y] }) {
   return { middle: [box.left + (isLeft ? across : box.width - across), box.top + box.height - radius + below], radius, isLeft };
 }
 
-/** Paint the glass: with the person in one color, without her in the other. @param {HTMLCanvasElement} canvas @param {NonNullable<Scene["lens"]>["arrays"]["glass"]} glass @param {Theme} theme */
+/** Paint the glass: with the person in one color, without in the other. @param {HTMLCanvasElement} canvas @param {NonNullable<Scene["lens"]>["arrays"]["glass"]} glass @param {Theme} theme */
 function paintGlass(canvas, { data, shape: [rows, columns] }, theme) {
   [canvas.width, canvas.height] = [columns, rows];
   const image = new ImageData(columns, rows);

@@ -94,7 +94,7 @@ export interface Scene {
     at: Pair;
     radius: number;
     words: string;
-    /** Of the worlds with her and without her. */
+    /** Of the worlds with the person and without. */
     names: [string, string];
     /** How often the best attacker is right about her, from 0.5 to 1. */
     rate: number;

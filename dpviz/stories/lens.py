@@ -132,7 +132,7 @@ def lens_on(
 
 
 def log_densities(average: NoisyAverage, person: FloatArray, places: Points) -> tuple[FloatArray, FloatArray]:
-    """Return the logarithms of an average's density at places (n, d) from the origin, with a person and without her."""
+    """Return the logarithms of an average's density at places (n, d) from the origin, with a person and without."""
     # Noisy counts (m,) that are used and equally likely between both worlds, and the logarithms of their weights.
     scale, count = average.noise.count_scale, average.count - 0.5
     least = (average.least - count) / scale

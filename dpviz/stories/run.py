@@ -357,7 +357,7 @@ class Run(Confidential, Generic[P_co, R_co, S_co]):
 
     @property
     def has_lens(self) -> bool:
-        """True if a person of two features can be looked at: the noise of what she changes is known. Public."""
+        """True if a person of two features can be looked at: the noise of the changed values is known. Public."""
         return False
 
     @property

@@ -37,7 +37,7 @@ AUDIENCE = Knob(
     "Everyone sees the release, public inputs and noise distributions, but nothing exact.",
     choices=(("curator", "Curator"), ("public", "Everyone")),
 )
-LENS = Knob("lens", "bool", False, "Look at one person", "Where the release lands with her and without her.")
+LENS = Knob("lens", "bool", False, "Look at one person", "Where the release lands with this person and without.")
 # The seeds of the first picture were chosen for visibly wide zones. Any other pair would work as well.
 START_SEED = Knob("start_seed", "int", 5, "Start seed", "Places the initial centers.", 0, MOST_SEED)
 NOISE_SEED = Knob("noise_seed", "int", 112, "Noise seed", "Known noise protects no one.", 0, MOST_SEED)
