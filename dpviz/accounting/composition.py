@@ -521,14 +521,10 @@ def spent_epsilon(
     """Return the epsilon that events on the same records spend at a delta.
 
     - BASIC: pure epsilons added up, and Gaussian noise, of one mu, at all of `delta`. Infinite with Gaussian noise at
-
-    delta = 0.
-
+      delta = 0.
     - ZCDP: rho added up, then converted.
     - PLD: privacy loss distributions (`epsilon_of`), or BASIC if that is smaller: distributions say nothing about
-      budgets
-
-    below about 1e-7.
+      budgets below about 1e-7.
 
     For the last two accounts, a noisy number of records (`Purpose.SIZE`, outermost) counts with its pure epsilon,
     because the other noise may depend on it, and composes in this way for each possible number.

@@ -226,11 +226,8 @@ def zone_record(
     place
         The place (d,), box units.
     misfit
-        Its mean distance off the zones: the root mean square over t of n' + 1 times |S - S_prev| - |S - P| - r,
-
-    References
-    ----------
-    = (s' + x) / (n' + 1), box units.
+        Its mean distance off the zones, box units: the root mean square over t of n' + 1 times
+        |S - S_prev| - |S - P| - r, with S = (s' + x) / (n' + 1).
     """
     known = nonprivate_known_counts, nonprivate_known_sums
     shares = np.linspace(0.0, 1.0, N_PLACES)
