@@ -46,7 +46,7 @@ def test_the_scrubber_begins_at_the_clusters_asked_for_or_says_there_are_fewer(o
     assert header["frames"][header["start_frame"]][0] == "3 clusters"
     assert page.packed()["dendrogram"][1]["start_frame"] == header["start_frame"]
     page = open_page(PAGE, n="100", n_clusters="20", epsilon="0.1")
-    assert "too few for 20 clusters" in page.sentence
+    assert "not enough for 20 clusters" in page.sentence
 
 
 def test_a_pair_is_chosen_from_lists_and_kept_in_the_link(open_page):
